@@ -25,7 +25,9 @@ pub use groups::{
     OutputFileArgs, ProjectArgs, ReportArgs, TargetArgs, VerdictArgs,
 };
 pub use noise::{DiagnoseArgs, DiagnosisSampling, PlanArgs, SelftestArgs};
-pub use results::{AcceptArgs, HistoryArgs, PullArgs, PushArgs, ShowArgs, StoredTargetArgs};
+pub use results::{
+    AcceptArgs, HistoryArgs, PullArgs, PushArgs, ShowArgs, SiteArgs, StoredTargetArgs,
+};
 pub use setup::{CleanArgs, CompletionsArgs, DemoArgs, DoctorArgs, InitArgs, Service};
 pub use versus::VersusArgs;
 
@@ -104,6 +106,8 @@ pub enum Command {
     Diagnose(DiagnoseArgs),
     /// Show when benchmarks changed over the stored commits: an overview, or every commit with a filter.
     History(HistoryArgs),
+    /// Write all stored results as static web pages, to publish or to read without a server.
+    Site(SiteArgs),
     /// Show the stored results of a version: an overview, or every build and execution with a filter.
     Show(ShowArgs),
     /// Send finished experiments to a place that several machines share: a directory, a file or a database.
@@ -296,6 +300,7 @@ impl Command {
             Self::History(args) => Some(&mut args.given),
             Self::Show(args) => Some(&mut args.given),
             Self::Push(args) => Some(&mut args.given),
+            Self::Site(args) => Some(&mut args.given),
             Self::Diff(args) => Some(&mut args.given),
             Self::List(args) => Some(&mut args.given),
             Self::Exec(args) => Some(&mut args.given),

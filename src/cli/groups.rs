@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// Filters of benchmarks, for commands that take filters as their last positional arguments.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub struct FilterArgs {
     /// Only benchmarks whose id matches one of these regular expressions, like --filter.
     #[arg(value_name = "FILTER")]

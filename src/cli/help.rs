@@ -113,6 +113,13 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         ],
     ),
     (
+        "site",
+        &[
+            ("site public", "all stored results as pages, beginning with public/index.html"),
+            ("site public --since v1.0", "only results since a release"),
+        ],
+    ),
+    (
         "show",
         &[
             ("show", "all stored results of HEAD"),

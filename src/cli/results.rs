@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// Filters of bench targets, for commands that compile nothing.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Bench targets")]
 pub struct StoredTargetArgs {
     /// Only bench targets of this package; may be repeated.
@@ -33,7 +33,7 @@ impl From<&StoredTargetArgs> for TargetFilter {
 }
 
 /// `cargo rbench history`.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub struct HistoryArgs {
     /// The options that were given, for suggested commands.
     #[arg(skip)]
@@ -82,6 +82,23 @@ impl HistoryArgs {
     pub fn paths(&self) -> Vec<String> {
         self.path.iter().map(|path| path.display().to_string()).collect()
     }
+}
+
+/// `cargo rbench site`.
+#[derive(Debug, Args)]
+pub struct SiteArgs {
+    /// The options that were given, for suggested commands.
+    #[arg(skip)]
+    pub given: GivenOptions,
+    /// The directory to write: a new or empty one, or one that this command wrote before.
+    #[arg(value_name = "DIR")]
+    pub directory: PathBuf,
+    /// Show only this revision and later ones.
+    #[arg(long, value_name = "REV")]
+    pub since: Option<String>,
+    /// The project.
+    #[command(flatten)]
+    pub project: ProjectArgs,
 }
 
 /// `cargo rbench show`.

@@ -61,7 +61,8 @@ fn read(
     Ok((report, report::idle_note(&acceptances.not_in_history()?)))
 }
 
-fn report(
+/// Decides on the changes of these benchmarks.
+pub(super) fn report(
     args: &HistoryArgs,
     results: &Results<'_>,
     benchmarks: &[Benchmark],
@@ -85,6 +86,7 @@ fn report(
         changes_only: args.changes_only,
     };
     let mut report = HistoryReport {
+        subject: None,
         criteria: verdicts.criteria,
         overview: args.filter.patterns().is_empty(),
         changes_only: args.changes_only,

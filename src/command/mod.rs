@@ -23,6 +23,7 @@ mod push;
 mod run;
 mod selftest;
 mod show;
+mod site;
 mod start;
 mod versus;
 
@@ -61,6 +62,7 @@ pub fn run(cli: &Cli, shared: &SharedVariables) -> Result<Exit> {
         Command::Show(args) => show::run(args),
         Command::Push(args) => push::run(args, shared),
         Command::Pull(args) => pull::run(args, shared),
+        Command::Site(args) => site::run(args),
         Command::Clean(args) => clean::run(args),
     }
 }

@@ -23,11 +23,13 @@ pub mod render;
 pub mod selftest;
 pub mod sentence;
 pub mod show;
+pub mod site;
 pub mod style;
 pub mod table;
 #[cfg(test)]
 pub(crate) mod testing;
 
+pub use html::file_name;
 pub use json::SCHEMA_VERSION;
 pub use sentence::idle_note;
 

@@ -7,11 +7,11 @@ use serde_json::Value;
 
 use super::{
     bisect, build, compare, diagnose, diff, doctor, explain, history, json::Versioned, list, plan,
-    selftest, show,
+    selftest, show, site,
 };
 
 /// Every schema file and its schema.
-fn all() -> [(&'static str, Schema); 15] {
+fn all() -> [(&'static str, Schema); 16] {
     [
         ("build", schema::<build::BuildReport>("build")),
         ("compare", root::<compare::Comparison>("compare")),
@@ -28,7 +28,14 @@ fn all() -> [(&'static str, Schema); 15] {
         ("compare-variants", schema::<compare::variants::Variants<'_>>("compare --variants")),
         ("versus", schema::<compare::versus::Versus<'_>>("versus")),
         ("show", schema::<show::ShowReport>("show")),
+        ("site", site()),
     ]
+}
+
+fn site() -> Schema {
+    let mut schema = schema::<site::SiteReport>("site");
+    schema.insert("title".to_owned(), "What `cargo rbench site` writes to changes.json".into());
+    schema
 }
 
 fn schema<T: JsonSchema>(command: &str) -> Schema {

@@ -66,6 +66,8 @@ pub struct Cell {
     text: String,
     role: Role,
     kind: Kind,
+    /// The file that a page links it to, relative to that page.
+    link: Option<String>,
 }
 
 impl Column {
@@ -121,12 +123,19 @@ impl Column {
 impl Cell {
     /// A cell in a role.
     pub fn styled(role: Role, text: impl AsRef<str>) -> Self {
-        Self { text: escape_untrusted(text.as_ref()).into_owned(), role, kind: Kind::Words }
+        let text = escape_untrusted(text.as_ref()).into_owned();
+        Self { text, role, kind: Kind::Words, link: None }
     }
 
     /// A cell with a name: of a benchmark, a function, a version.
     pub fn name(name: impl AsRef<str>) -> Self {
         Self { kind: Kind::Name, ..Self::from(name) }
+    }
+
+    /// Links it to another file, on a page.
+    #[must_use]
+    pub fn linked(self, file: impl Into<String>) -> Self {
+        Self { link: Some(file.into()), ..self }
     }
 
     /// The text, escaped.
@@ -142,6 +151,11 @@ impl Cell {
     /// The kind of the text.
     pub(super) const fn kind(&self) -> Kind {
         self.kind
+    }
+
+    /// The file that a page links it to.
+    pub(super) fn link(&self) -> Option<&str> {
+        self.link.as_deref()
     }
 
     /// True if the cell is empty.

@@ -147,6 +147,46 @@ fn html_page_is_complete_and_self_contained() {
 }
 
 #[test]
+fn site_has_a_page_of_every_history_and_changed_comparison() {
+    let project = compared();
+    let scratch = tempfile::tempdir().unwrap();
+    let directory = scratch.path().join("site");
+    let to = directory.to_str().unwrap();
+    project.rbench(&["site", to]).ok();
+    let read = |file: &str| fs::read_to_string(directory.join(file)).unwrap();
+    let changes: serde_json::Value = serde_json::from_str(&read("changes.json")).unwrap();
+    let index = read("index.html");
+    for (kind, name) in [("comparisons", "changing"), ("histories", "counted on ")] {
+        let page = changes[kind][0]["page"].as_str().unwrap();
+        assert!(index.contains(&format!("<a href=\"{page}\">")), "no {page} in {index}");
+        assert!(read(page).contains(name), "{page}");
+    }
+    let page = changes["comparisons"][0]["page"].as_str().unwrap();
+    let feed = read("feed.xml");
+    assert!(
+        feed.contains(&format!("href=\"{page}\"")) && feed.contains("changing regressed +"),
+        "{feed}"
+    );
+    assert!(read("badge.json").contains("no slowdown suspected"));
+    let change = &changes["comparisons"][0]["changes"][0];
+    assert_eq!((&change["id"], &change["verdict"]), (&"changing".into(), &"regressed".into()));
+    let [old, foreign] = ["compare/old.html", "compare/notes.txt"];
+    for file in [old, foreign] {
+        fs::write(directory.join(file), "").unwrap();
+    }
+    project.rbench(&["site", to, "--since", "HEAD~1"]).ok();
+    assert!(!directory.join(old).exists() && directory.join(foreign).exists());
+    assert_eq!(read("index.html"), index, "the same results give the same pages");
+    fs::remove_file(directory.join(".rbench-site")).unwrap();
+    project.rbench(&["site", to]).fails_with(2).assert_stderr_has(&[
+        "cannot write a site to",
+        "it has files that are not of a site",
+        "name a new or an empty directory",
+    ]);
+    assert_eq!(read("index.html"), index);
+}
+
+#[test]
 fn changed_dependency_versions_are_reported() {
     let project = TestProject::of("published-dependency");
     project.write(

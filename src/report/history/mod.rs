@@ -29,6 +29,8 @@ use crate::{
 /// Benchmarks over the stored versions.
 #[derive(Clone, Debug)]
 pub struct HistoryReport {
+    /// The subject, if the report is one of several: the title of its page begins with it.
+    pub subject: Option<String>,
     /// The criteria of the verdicts.
     pub criteria: Criteria,
     /// True for one line per benchmark instead of all of its versions.
@@ -232,13 +234,13 @@ pub enum Relation {
 
 /// A verdict for programs.
 #[derive(Serialize, JsonSchema)]
-struct VerdictFields {
+pub(super) struct VerdictFields {
     verdict: VerdictKind,
     reason: Reason,
     change: Option<json::Change>,
 }
 
-fn verdict_fields<S: Serializer>(row: &DecidedRow, to: S) -> Result<S::Ok, S::Error> {
+pub(super) fn verdict_fields<S: Serializer>(row: &DecidedRow, to: S) -> Result<S::Ok, S::Error> {
     let (verdict, reason) = (VerdictKind::new(&row.verdict), Reason::for_row(row));
     VerdictFields { verdict, reason, change: json::Change::new(row) }.serialize(to)
 }

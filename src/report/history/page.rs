@@ -113,7 +113,8 @@ impl Report for HistoryReport {
         let longest = self.benchmarks.iter().max_by_key(|history| history.versions.len());
         let longest = longest.map_or(&[][..], |history| &history.versions);
         let title = format!(
-            "{} over {}",
+            "{}{} over {}",
+            self.subject.as_ref().map_or_else(String::new, |subject| format!("{subject}: ")),
             count(self.benchmarks.len(), "benchmark"),
             count(longest.len(), "version")
         );

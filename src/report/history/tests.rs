@@ -174,6 +174,7 @@ fn report(overview: bool) -> HistoryReport {
         benchmarks.push(history("lines/1024"));
     }
     let mut report = HistoryReport {
+        subject: None,
         changes_only: false,
         worst_only: false,
         paths: Vec::new(),

@@ -147,7 +147,7 @@ fn end_of_string(text: &str) -> usize {
 }
 
 /// A name that any system accepts for a file.
-fn file_name(name: &str) -> String {
+pub fn file_name(name: &str) -> String {
     let letter = |c: char| if c.is_ascii_alphanumeric() || c == '.' { c } else { '-' };
     let name: String = name.chars().take(80).map(letter).collect();
     name.trim_matches(['-', '.']).to_owned()

@@ -113,6 +113,10 @@ fn render_cell(cell: &Cell) -> String {
         Kind::Words => escaped(cell.text()),
         Kind::Name | Kind::Command | Kind::Quote => breakable(cell.text()),
     };
+    let text = match cell.link() {
+        Some(file) => format!("<a href=\"{}\">{text}</a>", escaped(file)),
+        None => text,
+    };
     in_role(cell.role(), text)
 }
 

@@ -182,6 +182,7 @@ pub fn page(shape: Shape) -> String {
         }
     }
     let report = HistoryReport {
+        subject: None,
         criteria: Criteria::default(),
         overview: true,
         paths: Vec::new(),
