@@ -35,6 +35,8 @@ const FOR_CONTRIBUTORS: &str = "Regressed: this change makes the benchmark slowe
 pub struct Links {
     /// The run of the job.
     run: Option<String>,
+    /// The pages of stored results.
+    site: Option<String>,
     /// The label that makes the job advisory, and the account that set it.
     advisory: Option<(String, String)>,
 }
@@ -42,9 +44,15 @@ pub struct Links {
 impl Links {
     /// Links to the run at this address; ignores anything that is not a web address.
     pub fn new(address: Option<&str>) -> Self {
-        let is_plain = |c: char| c.is_ascii_alphanumeric() || "/:._-".contains(c);
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "/:._-~".contains(c);
         let is_address = |text: &&str| text.starts_with("http") && text.chars().all(is_plain);
-        Self { run: address.filter(is_address).map(str::to_owned), advisory: None }
+        Self { run: address.filter(is_address).map(str::to_owned), ..Self::default() }
+    }
+
+    /// The same with the address of the pages of stored results, which the user of this job chose.
+    #[must_use]
+    pub fn with_site(self, address: Option<&str>) -> Self {
+        Self { site: Self::new(address).run, ..self }
     }
 
     /// The same for a job that this label makes advisory.
@@ -60,9 +68,13 @@ impl Links {
         Some(text.then(" set the label ").name(label))
     }
 
-    /// A link to the run, in brackets.
+    /// The links in brackets.
     pub(super) fn text(&self) -> String {
-        self.run.as_ref().map_or_else(String::new, |run| format!(" ([run](<{run}>))"))
+        let links = [("run", &self.run), ("history", &self.site)].into_iter();
+        let links: Vec<String> = links
+            .filter_map(|(name, address)| Some(format!("[{name}](<{}>)", address.as_ref()?)))
+            .collect();
+        if links.is_empty() { String::new() } else { format!(" ({})", links.join(", ")) }
     }
 }
 

@@ -116,6 +116,18 @@ fn comment_is_news_after_a_change_or_a_failed_job() {
 }
 
 #[test]
+fn comment_links_the_run_and_the_pages() {
+    let text = |links: &Links| page(&thousand(), links, COMMENT_ROOM);
+    let run = Links::new(Some("https://github.com/o/r/actions/runs/1"));
+    let site = run.clone().with_site(Some("https://o.github.io/r/"));
+    let both =
+        "([run](<https://github.com/o/r/actions/runs/1>), [history](<https://o.github.io/r/>))";
+    assert!(text(&site).contains(both));
+    assert!(text(&run).contains("([run](<https://github.com/o/r/actions/runs/1>))"));
+    assert!(!text(&Links::default()).contains("](<"));
+}
+
+#[test]
 fn stale_comment_has_one_notice_and_keeps_its_text() {
     let links = Links::new(Some("https://github.com/o/r/actions/runs/1"));
     let body = comment(&thousand()).body;

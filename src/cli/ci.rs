@@ -66,6 +66,9 @@ pub struct CiPlaceArgs {
     /// Do not write a comment.
     #[arg(long)]
     pub no_comment: bool,
+    /// The address of the pages that `site` made, which reports and comments link as their history.
+    #[arg(long, value_name = "URL", value_parser = web_address)]
+    pub site: Option<String>,
     /// If the pull request has this label, only failed benchmarks make the command fail, as with --fail-on never. The
     /// report names the account that set it.
     #[arg(long, value_name = "LABEL")]
@@ -85,6 +88,9 @@ pub struct CiCommentArgs {
     /// The name that identifies the comment.
     #[arg(long, value_name = "NAME", default_value = "default", value_parser = comment_name)]
     pub comment_name: String,
+    /// The address of the pages that `site` made, which the comment links as the history.
+    #[arg(long, value_name = "URL", value_parser = web_address)]
+    pub site: Option<String>,
 }
 
 /// `cargo rbench ci merge`.
@@ -119,6 +125,18 @@ fn comment_name(name: &str) -> Result<String, String> {
         return Err("a name has up to 50 letters, digits, `.`, `_` and single `-`".to_owned());
     }
     Ok(name.to_owned())
+}
+
+/// An address that a link in Markdown can have without quoting.
+fn web_address(text: &str) -> Result<String, String> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/:._-~".contains(c);
+    let is_address = ["https://", "http://"].iter().any(|scheme| text.starts_with(scheme));
+    if !is_address || !text.chars().all(is_plain) {
+        return Err(
+            "an address begins with https:// and has only letters, digits and `/:._-~`".to_owned()
+        );
+    }
+    Ok(text.to_owned())
 }
 
 #[cfg(test)]
@@ -161,5 +179,16 @@ mod tests {
             assert!(comment_name(wrong).is_err(), "{wrong}");
         }
         assert_eq!(comment_name("x86-64_fast.1").unwrap(), "x86-64_fast.1");
+    }
+
+    #[test]
+    fn address_of_pages_cannot_end_a_link() {
+        for wrong in
+            ["", "example.org", "javascript:alert(1)", "https://a>b", "https://a)b", "https://a b"]
+        {
+            assert!(web_address(wrong).is_err(), "{wrong}");
+        }
+        let right = "https://o.github.io/r/~me/index.html";
+        assert_eq!(web_address(right).unwrap(), right);
     }
 }

@@ -143,12 +143,13 @@ impl<'p> Experiments<'p> {
                 }
             }
         }
-        let text = format!("sent {} to {shown}", count(sent, "experiment"));
+        let all = count(finished.len(), "finished experiment");
+        let text = format!("sent {sent} of {all} to {shown}");
         if failed > 0 {
             let what = format!("cannot send {} to {shown}", count(failed, "experiment"));
             return Err(Error::new(Exit::Usage, what).cause(text));
         }
-        Ok(format!("{text}, which had {}", finished.len() - sent))
+        Ok(format!("{text}; {} were there", finished.len() - sent))
     }
 
     /// The summary of an experiment, with the comparison that `compare --stored` shows of it. An experiment without a

@@ -51,13 +51,15 @@ pub fn run(args: &SiteArgs) -> Result<Exit> {
         acceptances: Acceptances::read(&project)?,
         command_line: Rc::new(args.given.clone()),
     };
+    // Fails if nothing is stored, before there is a directory.
+    let benchmarks = archive::chosen(&archive.store, &Filter::default(), &args.given)?;
     let mut directory = Directory::open(&args.directory)?;
     let site = Site { args, verdicts, archive };
     let name = project.repository.root().file_name().unwrap_or_default();
     let report = SiteReport {
         project: name.to_string_lossy().into_owned(),
         comparisons: site.comparisons(&mut directory)?,
-        histories: site.histories(&mut directory)?,
+        histories: site.histories(&benchmarks, &mut directory)?,
     };
     directory.write("changes.json", &report.json()?)?;
     directory.write("feed.xml", &report.feed()?)?;
@@ -80,10 +82,19 @@ impl Site<'_> {
     /// Writes a page for each comparison in which something changed, the newest first.
     fn comparisons(&self, to: &mut Directory) -> Result<Vec<ChangedComparison>> {
         let Archive { store, acceptances, command_line } = &self.archive;
+        let fresh = store.with_fresh_builds()?;
+        // Times change only with fresh builds, which few of many experiments have.
+        let may_have_changes = |stored: &StoredExperiment| {
+            stored.finished.is_some()
+                && (!self.verdicts.criteria.confirm
+                    || stored.plan.is_counting()
+                    || fresh.contains(&stored.id))
+        };
         let mut all = Vec::new();
-        for stored in self.since(store.experiments()?)?.iter().rev() {
-            if all.len() == MOST_COMPARISONS || stored.finished.is_none() {
-                continue;
+        let stored = self.since(store.experiments()?)?;
+        for stored in stored.iter().rev().filter(|stored| may_have_changes(stored)) {
+            if all.len() == MOST_COMPARISONS {
+                break;
             }
             let outcome = compare_experiment(stored.id, &self.verdicts, &self.archive)?;
             let Some(mut outcome) = outcome else { continue };
@@ -104,12 +115,15 @@ impl Site<'_> {
     }
 
     /// Writes pages for each package on each machine, or class of machines.
-    fn histories(&self, to: &mut Directory) -> Result<Vec<PackageHistory>> {
+    fn histories(
+        &self,
+        benchmarks: &[Benchmark],
+        to: &mut Directory,
+    ) -> Result<Vec<PackageHistory>> {
         let Archive { store, acceptances, .. } = &self.archive;
         let given = &self.args.given;
-        let benchmarks = archive::chosen(store, &Filter::default(), given)?;
         let finished =
-            archive::finished(store, self.verdicts.counts_only(), &benchmarks, given)?.experiments;
+            archive::finished(store, self.verdicts.counts_only(), benchmarks, given)?.experiments;
         let args = HistoryArgs {
             given: given.clone(),
             since: self.args.since.clone(),
@@ -117,7 +131,7 @@ impl Site<'_> {
             ..HistoryArgs::default()
         };
         let mut packages: Vec<(&str, Vec<Benchmark>)> = Vec::new();
-        for benchmark in &benchmarks {
+        for benchmark in benchmarks {
             match packages.iter_mut().find(|(package, _)| *package == benchmark.package) {
                 Some((_, all)) => all.push(benchmark.clone()),
                 None => packages.push((&benchmark.package, vec![benchmark.clone()])),

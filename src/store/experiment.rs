@@ -9,7 +9,7 @@ use std::{
 use rusqlite::{Connection, Row, params};
 
 use super::{
-    columns::{ExperimentId, MACHINE, machine_at},
+    columns::{ExperimentId, MACHINE, machine_at, stage_number},
     error::StoreError,
     intern,
     open::Store,
@@ -19,7 +19,7 @@ use crate::{
     error::Result,
     model::{
         Benchmark, ExperimentPlan, Machine, PlannedBenchmark, PlannedVersion, SampleSizes, Slot,
-        Variant, Version, nanoseconds,
+        Stage, Variant, Version, nanoseconds,
     },
 };
 
@@ -120,6 +120,17 @@ impl Store<'_> {
             )?;
             let rows =
                 statement.query_map((), |row| Ok((ExperimentId(row.get(0)?), row.get(1)?)))?;
+            Ok(rows.collect::<rusqlite::Result<_>>()?)
+        })
+    }
+
+    /// The experiments with executions of fresh builds, which confirm or refute what the first builds show.
+    pub fn with_fresh_builds(&self) -> Result<HashSet<ExperimentId>> {
+        self.read("list the experiments in", |connection| {
+            let mut statement = connection
+                .prepare_cached("SELECT DISTINCT experiment FROM executions WHERE stage = ?")?;
+            let second = stage_number(Stage::Second);
+            let rows = statement.query_map([second], |row| Ok(ExperimentId(row.get(0)?)))?;
             Ok(rows.collect::<rusqlite::Result<_>>()?)
         })
     }

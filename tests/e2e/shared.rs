@@ -183,9 +183,9 @@ fn directory_takes_each_experiment_once() {
         fill(project, &commits, &identities);
     }
     let push = |project: &TestProject| project.rbench(&["push", place]).ok();
-    push(&project).assert_stderr_has(&["sent 2 experiments to"]);
-    push(&project).assert_stderr_has(&["sent 0 experiments to", ", which had 2"]);
-    push(&elsewhere).assert_stderr_has(&["sent 1 experiment to", ", which had 1"]);
+    push(&project).assert_stderr_has(&["sent 2 of 2 finished experiments to"]);
+    push(&project).assert_stderr_has(&["sent 0 of 2 finished experiments to", "; 2 were there"]);
+    push(&elsewhere).assert_stderr_has(&["sent 1 of 2 finished experiments to", "; 1 were there"]);
     for project in [&project, &elsewhere] {
         project.rbench(&["pull"]).env("RBENCH_SHARED", place).ok();
     }
@@ -256,12 +256,12 @@ fn results_are_sent_after_measuring_without_changing_the_verdict() {
     ];
     let compare = [&["compare"], &few[..]].concat();
     let measured = project.rbench(&compare).env("RBENCH_SHARED_FILE", &file).run();
-    measured.assert_stderr_has(&["sent 1 experiment to", "which had 0"]);
+    measured.assert_stderr_has(&["sent 1 of 1 finished experiment to", "; 0 were there"]);
     let run = [&["run"], &RUN[1..], &["--push"]].concat();
     let unsent = project.rbench(&run).ok();
     unsent.assert_stderr_has(&["--push sends nothing: no place of shared results is given"]);
     let run = project.rbench(&run).env("RBENCH_SHARED", &directory).ok();
-    run.assert_stderr_has(&["sent 2 experiments to", "which had 1"]);
+    run.assert_stderr_has(&["sent 2 of 3 finished experiments to", "; 1 were there"]);
 
     // Nothing listens there. The password is in no output and in no log.
     let place = "postgres://me:s3cret@127.0.0.1:1/x?connect_timeout=1";

@@ -20,7 +20,7 @@ use crate::{
 /// Reads a comparison and writes its comment.
 pub fn comment(args: &CiCommentArgs) -> Result<Exit> {
     let console = Console::attach();
-    let (environment, token) = environment(None)?;
+    let (environment, token) = environment(None, args.site.as_deref())?;
     stop_commands(environment.provider)?;
     let file = args.from.as_deref().filter(|path| path.exists());
     let comparison = file.map(|path| Comparison::parse(&read(path)?)).transpose()?;

@@ -49,7 +49,10 @@ pub struct Job<'c> {
 }
 
 /// Reads the variables of a service, and takes the token out of the environment that child processes inherit.
-pub fn environment(provider: Option<CiProvider>) -> Result<(CiEnvironment, Option<Token>)> {
+pub fn environment(
+    provider: Option<CiProvider>,
+    site: Option<&str>,
+) -> Result<(CiEnvironment, Option<Token>)> {
     let variable = |name: &str| env::var(name).ok();
     let provider = match provider {
         None => Provider::detect(variable),
@@ -76,7 +79,9 @@ pub fn environment(provider: Option<CiProvider>) -> Result<(CiEnvironment, Optio
         }
         _ => None,
     };
-    Ok((CiEnvironment::read(provider, variable, event)?, token))
+    let mut environment = CiEnvironment::read(provider, variable, event)?;
+    environment.links = environment.links.with_site(site);
+    Ok((environment, token))
 }
 
 /// Reads a file of limited size: a pipe could block, and some devices have no end.
@@ -110,7 +115,7 @@ pub fn stop_commands(provider: Provider) -> Result<Option<String>> {
 impl<'c> Job<'c> {
     /// Reads the environment, and checks that the reports can be written.
     pub fn new(place: &'c CiPlaceArgs, console: &'c Console) -> Result<Self> {
-        let (environment, token) = environment(place.provider)?;
+        let (environment, token) = environment(place.provider, place.site.as_deref())?;
         let directory = &place.output_dir;
         fs::create_dir_all(directory)
             .context(Exit::Usage, || format!("cannot create {}", directory.display()))?;
