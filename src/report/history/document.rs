@@ -14,8 +14,8 @@ use super::{
         style::Role,
         table::{Cell, Column, Table},
     },
-    BenchmarkHistory, Event, HistoryReport, HistoryRow, ReferenceVersion, Relation, Series,
-    SessionVariation, UnmeasuredBenchmark,
+    BenchmarkHistory, Event, EventChange, HistoryReport, HistoryRow, ReferenceVersion, Relation,
+    Series, SessionVariation, UnmeasuredBenchmark,
 };
 use crate::{
     model::{Benchmark, CommitRange, Metric, Mode, SkipReason, Unit, Variant, Version},
@@ -192,13 +192,28 @@ impl HistoryReport {
             blocks.push(Block::Table(table));
             blocks.extend(self.commits_block([&place.best.after, &place.best.until]));
         }
-        let confirmation = self
-            .events
-            .last()
+        let is_open = |event: &&Event| event.changes.iter().any(|one| !self.is_confirmed(one));
+        let newest = self.events.iter().rev().find(is_open);
+        let confirmation = newest
             .map(|event| Text::from("confirm the newest: ").command(self.confirmation(event)));
         let summary = (!self.benchmarks.is_empty()).then(|| Text::from(self.decided_text()));
         blocks.extend(Block::list(confirmation.into_iter().chain(summary)));
         blocks
+    }
+
+    /// True if fresh builds of just these versions showed a change already.
+    fn is_confirmed(&self, suspected: &EventChange) -> bool {
+        let CommitRange { after, until } = &suspected.change.place.best;
+        let is_subject = |history: &&BenchmarkHistory| {
+            history.benchmark == suspected.benchmark && history.metric == suspected.metric
+        };
+        let rows = self.benchmarks.iter().filter(is_subject).flat_map(|one| &one.versions);
+        rows.filter(|row| row.version == *until).filter_map(|row| row.against.as_ref()).any(|one| {
+            one.version == *after
+                && one.relation == Relation::SameExperiment
+                && VerdictKind::new(&one.row.verdict).is_change()
+                && one.row.stages.len() > 1
+        })
     }
 
     /// The number of benchmarks with an analysed series, and the reasons why others have none.

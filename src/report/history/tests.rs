@@ -354,6 +354,18 @@ fn across_sign_needs_a_verdict() {
 }
 
 #[test]
+fn change_that_fresh_builds_showed_needs_no_other_comparison() {
+    let mut report = report(true);
+    assert!(report.text(80).contains("confirm the newest"));
+    let rows = report.benchmarks.iter_mut().flat_map(|history| &mut history.versions);
+    for against in rows.filter_map(|row| row.against.as_mut()) {
+        let fresh = against.row.stages.clone();
+        against.row.stages.extend(fresh);
+    }
+    assert!(!report.text(80).contains("confirm the newest"));
+}
+
+#[test]
 fn changes_only_shows_only_events() {
     let report = HistoryReport { changes_only: true, ..report(true) };
     insta::assert_snapshot!("events_80", style::plain(&report.text(80)));
