@@ -88,7 +88,7 @@ fn push(
 /// The identity of the project in a database. A part of its history would have another one.
 pub fn identity(project: &Project) -> Result<String> {
     if project.repository.is_shallow() {
-        return Err(Error::new(Exit::Usage, "cannot tell which project this is")
+        return Err(Error::new(Exit::Usage, "cannot identify the project")
             .cause("the clone has no complete history, and the first commit identifies a project")
             .hint("fetch it with: git fetch --unshallow"));
     }

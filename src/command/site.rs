@@ -245,7 +245,7 @@ impl Directory {
         let path = self.path.join(file);
         let what = || format!("cannot write {}", path.display());
         let directory = path.parent().unwrap_or(&self.path);
-        // A web server of another user may read it, as far as the umask allows.
+        // Other users, such as that of a web server, may read it if the umask allows it.
         let permissions = Permissions::from_mode(0o666);
         let mut unfinished = tempfile::Builder::new()
             .permissions(permissions)

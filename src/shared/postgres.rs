@@ -73,7 +73,7 @@ impl<'n> Database<'n> {
         }
     }
 
-    /// Makes the tables, functions, views and roles, as far as they are missing.
+    /// Makes the tables and roles that are missing, and replaces functions and views.
     pub fn set_up(address: &Address, notice: &'n dyn Fn(&str)) -> Result<()> {
         let mut database = Self::new(address, notice);
         // Several statements in one message are one transaction.

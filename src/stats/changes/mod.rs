@@ -220,7 +220,9 @@ fn effects(observations: &[Observation]) -> HashMap<usize, usize> {
 /// changes, the session that measured both sides of a large one would get half of it as its effect, and leave a spike
 /// on each side.
 fn tame(model: &mut Model, penalty: f64) {
-    let sums = model.sums(&model.best(penalty));
+    // Without ties nothing is subtracted, so that any fit will do.
+    let fit = if model.has_ties() { model.best(penalty) } else { model.fit(Vec::new(), None) };
+    let sums = model.sums(&fit);
     let versions = 0..model.versions;
     let values: Vec<f64> = versions.clone().map(|at| sums.mean(at, at + 1)).collect();
     let mut deviations: Vec<f64> =

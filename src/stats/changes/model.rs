@@ -107,13 +107,18 @@ impl Fit {
 }
 
 impl Model {
+    /// True if anything but the level is common to several values.
+    pub fn has_ties(&self) -> bool {
+        self.effects > 0 || self.machines > 0
+    }
+
     /// The best fit found with this penalty for each change.
     pub fn best(&self, penalty: f64) -> Fit {
+        if !self.has_ties() {
+            return self.fit(self.alone(&[]).divide(penalty, SHORTEST), None);
+        }
         let none = self.fit(Vec::new(), None);
         let first = self.fit(self.alone(&none.machines).divide(penalty, SHORTEST), None);
-        if self.effects == 0 && self.machines == 0 {
-            return first;
-        }
         let starts = [first, self.added(none.clone(), penalty)];
         let ends = starts.map(|fit| self.shed(self.settle(fit, penalty, |_| ()), penalty));
         ends.into_iter().fold(none, |best, end| {
@@ -262,7 +267,7 @@ impl Model {
         let levels = bounds.map(|(start, end)| sums.mean(start, end));
         let mut found: Vec<f64> = levels.chain(machines).collect();
         let count = segments.count;
-        if self.effects > 0 || self.machines > 0 {
+        if self.has_ties() {
             let mut right =
                 self.projected(&segments, |datum| datum.y - segments.expected(&found, datum));
             for (right, machine) in right[count..].iter_mut().zip(&found[count..]) {
