@@ -13,6 +13,7 @@ mod diff;
 mod doctor;
 mod exec;
 mod experiment_settings;
+mod git_command;
 mod history;
 mod init;
 mod list;
@@ -20,12 +21,14 @@ mod output;
 mod plan;
 mod pull;
 mod push;
+mod queue;
 mod run;
 mod selftest;
 mod show;
 mod site;
 mod start;
 mod versus;
+mod worker;
 
 use crate::{
     cli::{Cli, Command},
@@ -62,6 +65,8 @@ pub fn run(cli: &Cli, shared: &SharedVariables) -> Result<Exit> {
         Command::Show(args) => show::run(args),
         Command::Push(args) => push::run(args, shared),
         Command::Pull(args) => pull::run(args, shared),
+        Command::Queue(args) => queue::run(args, shared),
+        Command::Worker(args) => worker::run(args, shared),
         Command::Site(args) => site::run(args),
         Command::Clean(args) => clean::run(args),
     }

@@ -37,13 +37,21 @@ pub fn this_machine() -> Machine {
 /// machines of one class together. An error if it is no word.
 pub fn class() -> Result<String> {
     let class = env::var_os(CLASS_VARIABLE).unwrap_or_default();
+    let word = class.to_str().filter(|word| word.is_empty() || is_class(word));
+    word.map(str::to_owned).ok_or_else(|| not_a_class(CLASS_VARIABLE))
+}
+
+/// True if a class of machines can have this name.
+pub fn is_class(word: &str) -> bool {
     let is_part = |part: char| part.is_ascii_alphanumeric() || "-_.".contains(part);
-    let word = class.to_str().filter(|word| word.len() <= LONGEST_CLASS);
-    word.filter(|word| word.chars().all(is_part)).map(str::to_owned).ok_or_else(|| {
-        Error::new(Exit::Usage, format!("{CLASS_VARIABLE} is no name of a class of machines")).hint(
-            format!("use at most {LONGEST_CLASS} letters, digits, `-`, `_` and `.`: {CLASS_VARIABLE}=ax42"),
-        )
-    })
+    !word.is_empty() && word.len() <= LONGEST_CLASS && word.chars().all(is_part)
+}
+
+/// The error for the value of an option or a variable that is no name of a class.
+pub fn not_a_class(option: &str) -> Error {
+    Error::new(Exit::Usage, format!("{option} is no name of a class of machines")).hint(format!(
+        "use at most {LONGEST_CLASS} letters, digits, `-`, `_` and `.`, for example ax42"
+    ))
 }
 
 /// Makers of ARM processors, by their numbers in `/proc/cpuinfo`.

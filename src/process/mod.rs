@@ -11,6 +11,7 @@ mod load;
 mod output;
 mod preload;
 mod run;
+mod running_command;
 mod secrets;
 mod setup;
 #[cfg(test)]
@@ -25,6 +26,7 @@ pub use self::{
     load::{CONTROL_ARGUMENT, Load, run_as_control},
     output::Output,
     run::{Ended, Limits, check_cpu, cpus, run, tight_limits},
+    running_command::{RunningCommand, WaitEnd},
     secrets::{forget_variable, hide_memory},
     setup::{
         KEEPER, SetupCommand, end_setups, run_as_keeper, run_setup_command, set_up_once,

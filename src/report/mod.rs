@@ -19,6 +19,7 @@ pub mod list;
 pub mod names;
 pub mod plan;
 pub mod quantity;
+pub mod queue;
 pub mod render;
 pub mod selftest;
 pub mod sentence;

@@ -7,11 +7,11 @@ use serde_json::Value;
 
 use super::{
     bisect, build, compare, diagnose, diff, doctor, explain, history, json::Versioned, list, plan,
-    selftest, show, site,
+    queue, selftest, show, site,
 };
 
 /// Every schema file and its schema.
-fn all() -> [(&'static str, Schema); 16] {
+fn all() -> [(&'static str, Schema); 18] {
     [
         ("build", schema::<build::BuildReport>("build")),
         ("compare", root::<compare::Comparison>("compare")),
@@ -23,6 +23,8 @@ fn all() -> [(&'static str, Schema); 16] {
         ("history", schema::<history::page::History<'_>>("history")),
         ("list", schema::<list::ListReport>("list")),
         ("plan", schema::<plan::PlanReport>("plan")),
+        ("queue", schema::<queue::QueueReport>("queue")),
+        ("queue-show", schema::<queue::JobReport>("queue show")),
         ("run-range", schema::<show::RangeReport>("run A..B")),
         ("selftest", schema::<selftest::View<'_>>("selftest")),
         ("compare-variants", schema::<compare::variants::Variants<'_>>("compare --variants")),

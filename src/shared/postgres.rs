@@ -1,4 +1,4 @@
-//! Shared results in PostgreSQL: the only module with its protocol. Statements have no names, so that they work behind
+//! A connection to PostgreSQL, and the documents there: the only module with its protocol. Statements have no names, so that they work behind
 //! poolers which give each transaction another connection. Everything can be repeated, and is while the server is away.
 
 use std::{
@@ -30,7 +30,8 @@ use crate::{
     shell::cargo,
 };
 
-const SCHEMA: &str = include_str!("schema.sql");
+/// Several statements in one message are one transaction.
+const SCHEMA: &str = concat!(include_str!("schema.sql"), include_str!("queue.sql"));
 
 /// The version of the schema; raised with every change that an older rbench would not understand.
 const VERSION: i32 = 1;
@@ -50,8 +51,12 @@ pub struct Database<'n> {
     /// The project whose experiments are listed.
     project: String,
     client: Option<Client>,
-    /// The time for which the server may be away; zero once it was away for longer.
+    /// The time for which the server may be away.
     patience: Duration,
+    /// The same, once it has answered.
+    usual_patience: Duration,
+    /// True if it was away for longer at the last question.
+    is_away: bool,
     /// Gets a sentence when the server is away.
     notice: &'n dyn Fn(&str),
 }
@@ -76,16 +81,34 @@ impl<'n> Database<'n> {
     /// Makes the tables and roles that are missing, and replaces functions and views.
     pub fn set_up(address: &Address, notice: &'n dyn Fn(&str)) -> Result<()> {
         let mut database = Self::new(address, notice);
-        // Several statements in one message are one transaction.
         database.ask("set up", |client| client.batch_execute(SCHEMA))
     }
 
     fn new(address: &Address, notice: &'n dyn Fn(&str)) -> Self {
         let (address, project) = (address.clone(), String::new());
-        Self { address, project, client: None, patience: FIRST_PATIENCE, notice }
+        let (patience, usual_patience) = (FIRST_PATIENCE, PATIENCE);
+        Self { address, project, client: None, patience, usual_patience, is_away: false, notice }
     }
 
-    fn query(
+    /// Fails at once from now on if the server is away, for a caller that asks again.
+    #[must_use]
+    pub fn without_patience(mut self) -> Self {
+        (self.patience, self.usual_patience) = (Duration::ZERO, Duration::ZERO);
+        self
+    }
+
+    /// True if the server was away at the last question, so that it may answer later.
+    pub const fn is_away(&self) -> bool {
+        self.is_away
+    }
+
+    /// The project whose experiments and jobs are listed.
+    pub(super) fn project(&self) -> &str {
+        &self.project
+    }
+
+    /// Asks a question with one statement. `what` is the operation.
+    pub(super) fn query(
         &mut self,
         what: &str,
         query: &str,
@@ -105,7 +128,7 @@ impl<'n> Database<'n> {
             let error = match self.client() {
                 Ok(client) => match question(client) {
                     Ok(answer) => {
-                        self.patience = PATIENCE;
+                        (self.patience, self.is_away) = (self.usual_patience, false);
                         return Ok(answer);
                     }
                     Err(error) => error,
@@ -113,17 +136,17 @@ impl<'n> Database<'n> {
                 Err(Failure::Database(error)) => error,
                 Err(Failure::Tls(error)) => return Err(error),
             };
-            let is_over = begin.elapsed() >= self.patience;
-            if is_over && is_passing(&error) {
-                self.patience = Duration::ZERO;
+            let is_passing = is_passing(&error);
+            if is_passing {
+                self.client = None;
             }
-            if is_over || !is_passing(&error) {
+            if !is_passing || self.is_away || begin.elapsed() >= self.patience {
+                self.is_away = is_passing;
                 return Err(self.failure(what, &error));
             }
             if pause == PAUSES[0] {
                 (self.notice)(&format!("waiting for the {}: {}", self.address, causes(&error)));
             }
-            self.client = None;
             thread::sleep(pause);
             pause = (pause * 2).min(PAUSES[1]);
         }
@@ -153,7 +176,8 @@ impl<'n> Database<'n> {
                 format!("let its owner make the tables with: {} rbench init --shared", cargo()),
             ),
             Some(&SqlState::INSUFFICIENT_PRIVILEGE) if what != "set up" => failure.hint(
-                "let its owner grant a role: rbench_push to send results, rbench_read to read them",
+                "let its owner grant a role: rbench_push to send results, rbench_read to read them, rbench_work to \
+                 work, rbench_queue to queue",
             ),
             _ => failure,
         }
@@ -232,7 +256,7 @@ fn identities(rows: &[Row]) -> Vec<String> {
 
 impl Documents for Database<'_> {
     fn is_lost(&self) -> bool {
-        self.patience.is_zero()
+        self.is_away
     }
 
     fn missing(&mut self, all: &[String]) -> Result<HashSet<String>> {

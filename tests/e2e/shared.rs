@@ -2,6 +2,7 @@
 
 mod database;
 mod figures;
+mod queue;
 
 use std::{
     fs::{self, Permissions},

@@ -9,7 +9,7 @@ use std::{
 };
 
 use super::{
-    super::output::OutputFiles,
+    super::{compare::policy_of_flag, output::OutputFiles},
     commenter::{Commenter, host},
 };
 use crate::{
@@ -17,7 +17,7 @@ use crate::{
         Annotation, CiEnvironment, Comment, Comparison, Event, Outputs, Provider, SUMMARY_ROOM,
         annotations, junit, outputs, page, resume, stop,
     },
-    cli::{CiPlaceArgs, CiProvider, OutputFile},
+    cli::{CiPlaceArgs, CiProvider, FailOn, OutputFile},
     console::Console,
     error::{Context as _, Error, Exit, Result},
     escape::escape_untrusted,
@@ -139,6 +139,15 @@ impl<'c> Job<'c> {
         Some(Commenter::new(request, api, token, (name, links.clone(), *provider), self.console))
     }
 
+    /// The pull request in the queue: a newer commit of it replaces older ones. Jobs with different comments do not.
+    pub fn request_name(&self) -> String {
+        let CiEnvironment { project, request, .. } = &self.environment;
+        let request = project.as_ref().zip(*request);
+        request.map_or_else(String::new, |(project, number)| {
+            format!("{project}#{number} {}", self.place.comment_name)
+        })
+    }
+
     /// True if the label of `--advisory-label` makes the job advisory. Then its pages name the account that set it.
     pub fn is_advisory(&mut self) -> bool {
         let Some(label) = &self.place.advisory_label else { return false };
@@ -225,6 +234,18 @@ impl<'c> Job<'c> {
             commenter.write(&comment, self.environment.head_sha());
         }
         Ok(())
+    }
+
+    /// Publishes a comparison that another job or machine made, and decides the exit code.
+    pub fn publish_finished(&mut self, comparison: &Comparison, fail_on: FailOn) -> Result<Exit> {
+        let fail_on = if self.is_advisory() { FailOn::Never } else { fail_on };
+        let policy = policy_of_flag(fail_on);
+        let exit = comparison.exit(&policy);
+        let page = page(comparison, &self.environment.links, SUMMARY_ROOM);
+        Console::result(&page)?;
+        self.write(REPORT, &page)?;
+        self.publish(comparison, exit, policy.ignores_regressions, &[])?;
+        Ok(exit)
     }
 
     /// Publishes an error instead of a comparison.

@@ -1,18 +1,16 @@
 //! `cargo rbench ci`: compares in a CI job and publishes the result: job summary, annotations, comment, reports.
 
-mod comment;
+pub mod comment;
 mod commenter;
 mod job;
+mod queued;
 mod versions;
 
 use std::time::SystemTime;
 
 use tracing::debug;
 
-use self::{
-    comment::comment,
-    job::{Job, REPORT},
-};
+use self::{comment::comment, job::Job};
 use super::{compare, output::Output, project_of, push};
 use crate::{
     ci::{self, Comparison},
@@ -36,14 +34,19 @@ pub fn run(args: &CiArgs, shared: &SharedVariables) -> Result<Exit> {
 
 /// Finds the versions, compares them, and publishes the verdicts.
 fn compared(
-    CiRunArgs { compare: args, variant, place }: &CiRunArgs,
+    CiRunArgs { compare: args, variant, queue, place }: &CiRunArgs,
     shared: &SharedVariables,
 ) -> Result<Exit> {
     let console = Console::attach();
     let mut job = Job::new(place, &console)?;
     job.environment.may_run()?;
     job.stop_commands()?;
-    let result = compare_and_publish(args, (variant.as_deref(), shared), &mut job, &console);
+    let result = compared_versions(args, variant.as_deref(), &job, &console).and_then(|args| {
+        match &queue.on {
+            None => compare_and_publish(&args, shared, &mut job, &console),
+            Some(class) => queued::compare(&args, (class, queue), shared, &mut job, &console),
+        }
+    });
     if let Err(error) = &result {
         debug!("not compared: {error}");
         job.publish_failure(error)?;
@@ -52,13 +55,13 @@ fn compared(
     result
 }
 
-fn compare_and_publish(
+/// The options with the versions of the job.
+fn compared_versions(
     args: &CompareArgs,
-    (variant, shared): (Option<&str>, &SharedVariables),
-    job: &mut Job<'_>,
+    variant: Option<&str>,
+    job: &Job<'_>,
     console: &Console,
-) -> Result<Exit> {
-    let start = SystemTime::now();
+) -> Result<CompareArgs> {
     if !args.variants.is_empty() {
         return Err(Error::new(Exit::Usage, "`ci` compares two commits, not several variants")
             .hint("run one job for each variant, with: --variant NAME --comment-name NAME"));
@@ -69,7 +72,16 @@ fn compare_and_publish(
         None => revision,
         Some(name) => format!("{revision}+{name}"),
     });
-    let args = CompareArgs { versions: RevisionPair::from_revisions(versions), ..args.clone() };
+    Ok(CompareArgs { versions: RevisionPair::from_revisions(versions), ..args.clone() })
+}
+
+fn compare_and_publish(
+    args: &CompareArgs,
+    shared: &SharedVariables,
+    job: &mut Job<'_>,
+    console: &Console,
+) -> Result<Exit> {
+    let start = SystemTime::now();
     let output = Output::with_files(args.report.format, &args.report.output.files)?;
     if !args.experiment.dry_run {
         job.clear()?;
@@ -79,7 +91,7 @@ fn compare_and_publish(
     let project = project_of(&args.experiment.target)?;
     let place = push::place_after_work(args.push, shared, console);
     project.check_tables(&args.versions.names()?, console)?;
-    let Some(outcome) = compare::compared(&project, &args, true, console, &interrupt)? else {
+    let Some(outcome) = compare::compared(&project, args, true, console, &interrupt)? else {
         return Ok(Exit::Success);
     };
     let policy = if job.is_advisory() {
@@ -89,7 +101,7 @@ fn compare_and_publish(
     };
     let (exit, ignores_regressions) = (outcome.exit(&policy), policy.ignores_regressions);
     let sources = sources(&project, &outcome, console);
-    let report = compare::report(outcome, policy, &args);
+    let report = compare::report(outcome, policy, args);
     output.write(&report)?;
     job.write_report(&report)?;
     if !args.stored {
@@ -121,15 +133,7 @@ fn merged(args: &CiMergeArgs) -> Result<Exit> {
         job.clear()?;
         let parts: Vec<Comparison> =
             parts.iter().map(|part| Comparison::parse(part)).collect::<Result<_>>()?;
-        let comparison = ci::merge(&parts)?;
-        let fail_on = if job.is_advisory() { FailOn::Never } else { args.fail_on };
-        let policy = compare::policy_of_flag(fail_on);
-        let exit = comparison.exit(&policy);
-        let page = ci::page(&comparison, &job.environment.links, ci::SUMMARY_ROOM);
-        Console::result(&page)?;
-        job.write(REPORT, &page)?;
-        job.publish(&comparison, exit, policy.ignores_regressions, &[])?;
-        Ok(exit)
+        job.publish_finished(&ci::merge(&parts)?, args.fail_on)
     })();
     if let Err(error) = &result {
         job.publish_failure(error)?;

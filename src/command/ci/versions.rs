@@ -1,9 +1,9 @@
 //! Finds the two versions of a job, and fetches what its clone lacks of their history.
 
-use std::{path::Path, process::Command};
+use std::path::Path;
 
+use super::super::git_command::git;
 use crate::{
-    builds::run_tool_or,
     ci::{Base, CiEnvironment, Provider},
     console::Console,
     error::{Context as _, Error, Exit, Result},
@@ -134,17 +134,9 @@ impl LocalClone<'_> {
 
     /// Runs `git fetch` in the clone, without asking for credentials.
     fn fetch(&self, words: &[&str]) -> Result<()> {
-        let mut command = Command::new("git");
-        command
-            .current_dir(self.directory)
-            .env("GIT_TERMINAL_PROMPT", "0")
-            .args(["fetch", "--quiet", "--no-tags"])
-            .args(words);
         self.console.line(&format!("fetching: git fetch --no-tags {}", words.join(" ")));
-        run_tool_or(&mut command, Exit::Usage, || {
-            "cannot fetch the history that is needed".to_owned()
-        })
-        .map(drop)
-        .map_err(|error| error.hint(self.remedy()))
+        let all = [&["fetch", "--quiet", "--no-tags"], words].concat();
+        git(self.directory, &all, "cannot fetch the history that is needed")
+            .map_err(|error| error.hint(self.remedy()))
     }
 }

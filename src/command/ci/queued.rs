@@ -1,0 +1,181 @@
+//! A comparison that a machine of a class makes instead of that of the job, which waits for it.
+
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use super::{
+    super::{push, queue::commit, stored_project},
+    job::Job,
+};
+use crate::{
+    ci::{self, Comparison},
+    cli::{CiQueueArgs, CompareArgs, of_given, parts},
+    console::Console,
+    error::{Error, Exit, Result},
+    machine,
+    model::{self, JobState, Priority, short_versions},
+    process::Interrupt,
+    shared::{Database, NewJob, Place, SharedVariables},
+};
+
+/// The pause between two looks at the jobs.
+const POLL: Duration = Duration::from_secs(2);
+
+/// Options of this command alone: what it prints and publishes, and whom it asks.
+const OWN: [&str; 19] = [
+    "base",
+    "head",
+    "on",
+    "parts",
+    "patience",
+    "variant",
+    "provider",
+    "output-dir",
+    "comment-name",
+    "no-comment",
+    "site",
+    "advisory-label",
+    "fail-on",
+    "manifest-path",
+    "quiet",
+    "verbose",
+    "color",
+    "reasons",
+    "format",
+];
+
+/// Queues the comparison, waits for its result, and publishes it.
+pub fn compare(
+    args: &CompareArgs,
+    (class, queue): (&str, &CiQueueArgs),
+    shared: &SharedVariables,
+    job: &mut Job<'_>,
+    console: &Console,
+) -> Result<Exit> {
+    if !machine::is_class(class) {
+        return Err(machine::not_a_class("--on"));
+    }
+    let place = shared.place(None).map_err(|error| {
+        error.hint("jobs of forks have no secrets, so they cannot queue: see docs/fleet.md")
+    })?;
+    let Place::Database(address) = place else {
+        return Err(Error::new(Exit::Usage, "a directory or a file has no queue")
+            .hint("set RBENCH_SHARED to the address of a database: postgres://HOST/DATABASE"));
+    };
+    // `-q` and the like print something else here, not there.
+    let given =
+        args.given.without(&OWN).without(&["quiet", "verbose", "color", "reasons", "format"]);
+    let options = of_given(&given)?;
+    let project = stored_project(&args.experiment.target.project)?;
+    let versions = args
+        .versions
+        .names()?
+        .map(|name| project.repository.resolve(name).and_then(|version| commit(&version)));
+    let [base, head] = versions;
+    let (base, head) = (base?, head?);
+    let interrupt = Interrupt::on_signals_in_order()?;
+    job.clear()?;
+    job.mark_stale();
+    let notice = |text: &str| console.line(text);
+    let mut database = Database::open(&address, push::identity(&project)?, &notice)?;
+    let new = |options| NewJob {
+        class: class.to_owned(),
+        request: job.request_name(),
+        priority: Priority::Gate,
+        base: base.clone(),
+        head: head.clone(),
+        options,
+    };
+    let new: Vec<NewJob> = parts(&options, queue.parts).map(new).collect();
+    let ids: Vec<i64> = new.iter().map(|one| database.add_job(one)).collect::<Result<_>>()?;
+    let numbers: Vec<String> = ids.iter().map(ToString::to_string).collect();
+    let numbers = numbers.join(", ");
+    console
+        .line(&format!("queued {} for class {class}: job {numbers}", short_versions(&base, &head)));
+    let waited = Waiting { ids: &ids, patience: queue.patience, interrupt: &interrupt, console };
+    if let Err(error) = waited.wait(&mut database) {
+        // Nobody waits for them any more.
+        for id in &ids {
+            let _ = database.cancel(*id);
+        }
+        return Err(error);
+    }
+    let result = |id: &i64| {
+        let text = database.report(*id)?.ok_or_else(|| {
+            Error::new(Exit::Internal, format!("job {id} is done, and has no result"))
+        })?;
+        Comparison::parse(&text)
+    };
+    let mut results: Vec<Comparison> = ids.iter().map(result).collect::<Result<_>>()?;
+    let whole = if queue.parts == 1 { results.pop() } else { None };
+    let comparison = whole.map_or_else(|| ci::merge(&results), Ok)?;
+    job.publish_finished(&comparison, args.verdict.fail_on)
+}
+
+/// What is waited for.
+struct Waiting<'w> {
+    ids: &'w [i64],
+    patience: Duration,
+    interrupt: &'w Interrupt,
+    console: &'w Console,
+}
+
+impl Waiting<'_> {
+    /// Waits until all jobs are done.
+    fn wait(&self, database: &mut Database<'_>) -> Result<()> {
+        let begin = Instant::now();
+        let mut shown: Vec<String> = Vec::new();
+        loop {
+            let jobs = database.jobs_of(self.ids)?;
+            let now: Vec<String> = jobs.iter().map(standing).collect();
+            for standing in now.iter().filter(|standing| !shown.contains(standing)) {
+                self.console.line(standing);
+            }
+            shown = now;
+            if let Some(error) = jobs.iter().find_map(failure) {
+                return Err(error);
+            }
+            if jobs.len() == self.ids.len() && jobs.iter().all(|job| job.state.has_ended()) {
+                return Ok(());
+            }
+            if begin.elapsed() >= self.patience {
+                let started = jobs.iter().any(|job| job.state == JobState::Running);
+                let why = if started { "a machine still measures" } else { "no machine was free" };
+                return Err(Error::new(Exit::Unmeasured, "not measured in time")
+                    .cause(format!("{why} when the time of --patience was over"))
+                    .hint("see who works and what waits with: cargo rbench queue"));
+            }
+            let pause = Timespec::try_from(POLL).unwrap_or(Timespec { tv_sec: 2, tv_nsec: 0 });
+            let _ = poll(&mut [PollFd::new(self.interrupt, PollFlags::IN)], Some(&pause));
+            if self.interrupt.is_set() {
+                return Err(Error::new(Exit::Interrupted, "stopped, and the jobs are cancelled"));
+            }
+        }
+    }
+}
+
+/// Where a job stands, in a line.
+fn standing(job: &model::Job) -> String {
+    let worker = job.worker.as_ref().filter(|_| job.state == JobState::Running);
+    let on = worker.map_or_else(String::new, |worker| format!(" on {worker}"));
+    format!("job {}: {}{on}", job.id, job.state)
+}
+
+/// The error of a job that ended without a result.
+fn failure(job: &model::Job) -> Option<Error> {
+    let what = format!("job {} has no result", job.id);
+    match job.state {
+        JobState::Cancelled => Some(
+            Error::new(Exit::Unmeasured, what)
+                .cause("it was cancelled: by somebody, or because a newer commit was pushed"),
+        ),
+        JobState::Failed => {
+            let exit = [Exit::Usage, Exit::Build, Exit::Benchmark].into_iter();
+            let exit = exit.clone().find(|exit| Some(*exit as i16) == job.exit);
+            let failure = job.failure.clone().unwrap_or_default();
+            Some(Error::new(exit.unwrap_or(Exit::Unmeasured), what).cause(failure))
+        }
+        _ => None,
+    }
+}

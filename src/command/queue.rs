@@ -1,0 +1,181 @@
+//! `cargo rbench queue`: lists, queues, shows and cancels comparisons of a class of machines.
+
+use super::{output::Output, push::identity, stored_project};
+use crate::{
+    ci::{self, Comparison, Links, SUMMARY_ROOM},
+    cli::{
+        QueueAddArgs, QueueArgs, QueueCancelArgs, QueueCommand, QueueListArgs, QueueShowArgs,
+        job_options, parts,
+    },
+    console::Console,
+    error::{Error, Exit, Result},
+    git::is_range,
+    machine,
+    model::{Format, JobState, Priority, Version, short_versions},
+    project::Project,
+    report::{
+        quantity::count,
+        queue::{JobReport, QueueReport},
+    },
+    shared::{Address, Database, JOB_FORMAT, NewJob, Place, SharedVariables},
+    shell::quoted,
+};
+
+/// Runs the subcommand.
+pub fn run(args: &QueueArgs, shared: &SharedVariables) -> Result<Exit> {
+    let console = Console::attach();
+    let Place::Database(address) = shared.place(None)? else {
+        return Err(Error::new(Exit::Usage, "a directory or a file has no queue")
+            .hint("set RBENCH_SHARED to the address of a database: postgres://HOST/DATABASE"));
+    };
+    match &args.command {
+        None => list(&args.list, &address, &console),
+        Some(QueueCommand::List(args)) => list(args, &address, &console),
+        Some(QueueCommand::Add(args)) => add(args, &address, &console),
+        Some(QueueCommand::Show(args)) => show(args, &address, &console),
+        Some(QueueCommand::Cancel(args)) => cancel(args, &address, &console),
+    }
+}
+
+fn list(args: &QueueListArgs, address: &Address, console: &Console) -> Result<Exit> {
+    let output = Output::new(args.format)?;
+    let project = stored_project(&args.project)?;
+    let notice = |text: &str| console.line(text);
+    let mut database = Database::open(address, identity(&project)?, &notice)?;
+    output.write(&QueueReport {
+        workers: database.workers()?,
+        jobs: database.jobs(args.ended)?,
+        format: JOB_FORMAT,
+    })?;
+    Ok(Exit::Success)
+}
+
+fn add(args: &QueueAddArgs, address: &Address, console: &Console) -> Result<Exit> {
+    let options = job_options(&args.options)?;
+    let project = stored_project(&args.project)?;
+    let pairs = pairs(&project, &args.revisions)?;
+    let notice = |text: &str| console.line(text);
+    let mut database = Database::open(address, identity(&project)?, &notice)?;
+    let class = match &args.class {
+        Some(class) if machine::is_class(class) => class.clone(),
+        Some(_) => return Err(machine::not_a_class("--class")),
+        None => only_class(&mut database)?,
+    };
+    let is_range = args.revisions.iter().any(|revision| is_range(revision));
+    let usual = if is_range { Priority::BackFill } else { Priority::Normal };
+    let mut ids = Vec::new();
+    for [base, head] in &pairs {
+        for options in parts(&options, args.parts) {
+            let job = NewJob {
+                class: class.clone(),
+                request: String::new(),
+                priority: args.priority.unwrap_or(usual),
+                base: base.clone(),
+                head: head.clone(),
+                options,
+            };
+            let id = database.add_job(&job)?;
+            let options = job.options.iter().map(|option| format!(" {}", quoted(option)));
+            let options: String = options.collect();
+            console.line(&format!("job {id}: {}{options}", short_versions(base, head)));
+            ids.push(id);
+        }
+    }
+    ids.sort_unstable();
+    ids.dedup();
+    let numbers = ids.iter().map(|id| format!("{id}\n"));
+    Console::result(&numbers.collect::<String>())?;
+    console.line(&format!("{} for class {class}", count(ids.len(), "job")));
+    Ok(Exit::Success)
+}
+
+/// The commits of each comparison, the newest first.
+fn pairs(project: &Project, revisions: &[String]) -> Result<Vec<[String; 2]>> {
+    let repository = &project.repository;
+    let pair = |versions: [&Version; 2]| {
+        let [base, head] = versions.map(commit);
+        Ok([base?, head?])
+    };
+    match revisions {
+        [range] if is_range(range) => {
+            let mut line = repository.resolve_range(range)?;
+            line.push(repository.resolve_range_start(range)?);
+            line.windows(2).map(|neighbors| pair([&neighbors[1], &neighbors[0]])).collect()
+        }
+        [one] => {
+            let base = repository.resolve(&format!("{one}~1"))?;
+            Ok(vec![pair([&base, &repository.resolve(one)?])?])
+        }
+        [base, head] => Ok(vec![pair([&repository.resolve(base)?, &repository.resolve(head)?])?]),
+        _ => Ok(Vec::new()),
+    }
+}
+
+/// The name of a version for another machine.
+pub fn commit(version: &Version) -> Result<String> {
+    let commit = version.commit.clone().filter(|_| !version.dirty).ok_or_else(|| {
+        Error::new(Exit::Usage, "cannot queue the uncommitted tree")
+            .cause("workers fetch commits from the remote")
+            .hint("commit and push it first")
+    })?;
+    Ok(match &version.variant {
+        None => commit,
+        Some(variant) => format!("{commit}+{}", variant.name),
+    })
+}
+
+/// The class of all live workers of the project.
+fn only_class(database: &mut Database<'_>) -> Result<String> {
+    let workers = database.workers()?;
+    let mut classes: Vec<String> =
+        workers.into_iter().filter(|worker| worker.is_alive).map(|worker| worker.class).collect();
+    classes.dedup();
+    if let [class] = &classes[..] {
+        return Ok(class.clone());
+    }
+    let known = if classes.is_empty() { "none".to_owned() } else { classes.join(", ") };
+    Err(Error::new(Exit::Usage, "the class of machines is unknown")
+        .cause(format!("classes with live workers: {known}"))
+        .hint("name it: --class NAME"))
+}
+
+fn show(args: &QueueShowArgs, address: &Address, console: &Console) -> Result<Exit> {
+    let output = Output::new(args.format)?;
+    let project = stored_project(&args.project)?;
+    let notice = |text: &str| console.line(text);
+    let mut database = Database::open(address, identity(&project)?, &notice)?;
+    let job = database.jobs_of(&[args.id])?.pop().ok_or_else(|| {
+        Error::new(Exit::Usage, format!("cannot find job {}", args.id))
+            .cause("this project has none with this number")
+            .hint("list them with: cargo rbench queue")
+    })?;
+    let comparison = match job.state {
+        JobState::Done => database.report(args.id)?,
+        _ => None,
+    };
+    let comparison = comparison.map(|text| Comparison::parse(&text)).transpose()?;
+    let page = comparison.as_ref().map(|one| ci::page(one, &Links::default(), SUMMARY_ROOM));
+    let comparison =
+        comparison.map(|comparison| serde_json::to_value(comparison).unwrap_or_default());
+    output.write(&JobReport { job, comparison })?;
+    if let (Some(page), Format::Text | Format::Markdown) = (page, args.format) {
+        Console::result(&format!("\n{page}"))?;
+    }
+    Ok(Exit::Success)
+}
+
+fn cancel(args: &QueueCancelArgs, address: &Address, console: &Console) -> Result<Exit> {
+    let project = stored_project(&args.project)?;
+    let notice = |text: &str| console.line(text);
+    let mut database = Database::open(address, identity(&project)?, &notice)?;
+    let mut exit = Exit::Success;
+    for id in &args.ids {
+        if database.cancel(*id)? {
+            console.line(&format!("job {id}: cancelled"));
+        } else {
+            console.error(&format!("error: job {id} has ended, or there is none with this number"));
+            exit = Exit::Usage;
+        }
+    }
+    Ok(exit)
+}

@@ -1,0 +1,385 @@
+//! `cargo rbench worker`: takes jobs from the queue, one after the other, and compares.
+//!
+//! A job is compared by a process of its own, as a user would do by hand: what a commit does, such as a crash, a hang or
+//! eating all memory, happens there. This process sleeps meanwhile, and sends a few bytes every 15 s.
+
+mod home;
+
+use std::{
+    fs::{self, File},
+    io::{Read as _, Seek as _, SeekFrom},
+    path::Path,
+    process::Command,
+    time::{Duration, Instant},
+};
+
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    process::Signal,
+};
+
+use self::home::WorkerHome;
+use super::{ci::comment::read, push, stored_project};
+use crate::{
+    builds::this_executable,
+    ci::{Comparison, Provider},
+    cli::{GivenOptions, WorkerArgs, job_options},
+    console::Console,
+    error::{Context as _, Error, Exit, Result},
+    machine,
+    model::{JobState, short_versions},
+    process::{Ending, Interrupt, RunningCommand, WaitEnd, forget_variable},
+    project::Project,
+    shared::{Address, Claim, Database, Order, Place, SharedVariables, WorkerDescription},
+};
+
+/// The pause before asking again for a job.
+const POLL: Duration = Duration::from_secs(2);
+
+/// The time between two beats.
+const BEAT: Duration = Duration::from_secs(15);
+
+/// The time without an answer to a beat after which a worker stops. The database gives the job to others after 90 s, and
+/// a question to a network that is gone takes up to 40 s.
+const ALONE: Duration = Duration::from_secs(45);
+
+/// The time for a comparison to end in order. It ends the execution that runs.
+const GRACE: Duration = Duration::from_secs(30);
+
+/// The number of commits that a worker remembers to have compiled.
+const REMEMBERED: usize = 32;
+
+/// Takes jobs until it is stopped.
+pub fn run(args: &WorkerArgs, shared: &SharedVariables) -> Result<Exit> {
+    // What is compiled and measured needs no credentials.
+    let tokens = Provider::ALL.iter().flat_map(|provider| provider.token_variables());
+    tokens.chain(&["SSH_AUTH_SOCK"]).for_each(|name| forget_variable(name));
+    let class = match &args.class {
+        Some(class) if machine::is_class(class) => class.clone(),
+        Some(_) => return Err(machine::not_a_class("--class")),
+        None => machine::class()?,
+    };
+    if class.is_empty() {
+        return Err(Error::new(Exit::Usage, "cannot work for no class of machines")
+            .hint("name the class of this machine: --class ax42, or RBENCH_CLASS=ax42"));
+    }
+    let console = Console::attach();
+    let interrupt = Interrupt::on_signals_in_order()?;
+    let Place::Database(address) = shared.place(None)? else {
+        return Err(Error::new(Exit::Usage, "cannot take jobs from a directory or a file")
+            .hint("set RBENCH_SHARED to the address of a database: postgres://HOST/DATABASE"));
+    };
+    let project = stored_project(&args.project)?;
+    let identity = push::identity(&project)?;
+    let home = WorkerHome::open(&project)?;
+    let this = machine::this_machine();
+    let description = WorkerDescription {
+        name: home.name.clone(),
+        boot: home.boot.clone(),
+        class,
+        machine: format!("{this} {}", this.id),
+        rbench: env!("CARGO_PKG_VERSION").to_owned(),
+        cached: Vec::new(),
+    };
+    let notice = |text: &str| console.line(text);
+    let database = Database::open(&address, identity, &notice)?.without_patience();
+    console.line(&format!(
+        "worker {} of class {} takes jobs of the {address}",
+        description.name, description.class
+    ));
+    let mut worker = Worker {
+        args,
+        console: &console,
+        interrupt: &interrupt,
+        address,
+        home,
+        description,
+        database,
+    };
+    let ended = worker.work();
+    // Otherwise the host counts as taken until its lease is over.
+    let left = worker.database.leave(&worker.description.name);
+    ended.and(left).map(|()| Exit::Success)
+}
+
+/// A worker and what it works with.
+struct Worker<'w> {
+    args: &'w WorkerArgs,
+    console: &'w Console,
+    interrupt: &'w Interrupt,
+    address: Box<Address>,
+    home: WorkerHome,
+    description: WorkerDescription,
+    database: Database<'w>,
+}
+
+/// The reason why a comparison was stopped before its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stopped {
+    /// By a signal to this process.
+    BySignal,
+    /// By the queue.
+    ByOrder(Order),
+    /// The database is away for too long.
+    Alone,
+    /// At the deadline.
+    AtDeadline,
+}
+
+impl Worker<'_> {
+    /// Takes jobs until there is a reason to end.
+    fn work(&mut self) -> Result<()> {
+        let begin = Instant::now();
+        let (mut is_away, mut is_waiting) = (false, false);
+        while !self.interrupt.is_set() {
+            if self.args.duration.is_some_and(|duration| begin.elapsed() >= duration) {
+                self.console.line("the time of --for is over");
+                break;
+            }
+            self.home.check_disk()?;
+            let claimed = self.database.claim(&self.description);
+            if let Err(error) = &claimed
+                && self.database.is_away()
+            {
+                if !is_away {
+                    self.console.line(&format!("warning: {error}"));
+                }
+                is_away = true;
+                self.sleep(POLL);
+                continue;
+            }
+            is_away = false;
+            if let Some(job) = claimed? {
+                is_waiting = false;
+                self.say(&job, &format!("compares {}", short_versions(&job.base, &job.head)));
+                self.make(&job)?;
+                continue;
+            }
+            if self.args.until_empty && !self.is_any_queued()? {
+                self.console.line("no job is queued");
+                break;
+            }
+            if !is_waiting {
+                self.console.line("waits for jobs");
+            }
+            is_waiting = true;
+            self.sleep(POLL);
+        }
+        Ok(())
+    }
+
+    fn sleep(&self, time: Duration) {
+        let time = Timespec::try_from(time).unwrap_or(Timespec { tv_sec: 1, tv_nsec: 0 });
+        let _ = poll(&mut [PollFd::new(self.interrupt, PollFlags::IN)], Some(&time));
+    }
+
+    fn is_any_queued(&mut self) -> Result<bool> {
+        let class = self.description.class.clone();
+        let jobs = self.database.jobs(0)?;
+        Ok(jobs.iter().any(|job| job.class == class && job.state == JobState::Queued))
+    }
+
+    /// Makes the comparison of a job, and answers.
+    fn make(&mut self, job: &Claim) -> Result<()> {
+        for version in [&job.base, &job.head] {
+            self.description.cached.retain(|known| known != version);
+            self.description.cached.insert(0, version.clone());
+        }
+        self.description.cached.truncate(REMEMBERED);
+        let started = self.home.check_out(job).and_then(|workspace| {
+            let command = self.command(job, &workspace)?;
+            Ok((workspace, command))
+        });
+        let (workspace, mut command) = match started {
+            Ok(started) => started,
+            // Another machine may reach the remote.
+            Err(error) => return self.fail(job, &error, false),
+        };
+        let what = || format!("cannot start the comparison of job {}", job.id);
+        let command = RunningCommand::start(&mut command).context(Exit::Internal, what)?;
+        let stopped = self.attend(job, &command);
+        if stopped.is_some() {
+            command.interrupt();
+        }
+        let grace = if stopped.is_some() { GRACE } else { Duration::ZERO };
+        let ending = command.end(grace).context(Exit::Internal, what)?;
+        match stopped {
+            None => return self.answer(job, ending, &workspace),
+            Some(Stopped::AtDeadline) => {
+                let what = "the comparison did not end before the deadline of the worker";
+                return self.fail(job, &Error::new(Exit::Benchmark, what), false);
+            }
+            Some(Stopped::ByOrder(Order::Lost)) => {
+                self.say(job, "another worker has it");
+                return Ok(());
+            }
+            Some(Stopped::Alone) => {
+                self.say(job, "stopped, since the database does not answer");
+                return Ok(());
+            }
+            Some(Stopped::BySignal) => {
+                self.say(job, "released; this worker or another one continues it");
+            }
+            Some(Stopped::ByOrder(Order::Cancelled)) => self.say(job, "cancelled"),
+            Some(Stopped::ByOrder(_)) => self.say(job, "released for a gate"),
+        }
+        self.repeat(|database| database.release(job).map(drop))
+    }
+
+    /// The command that compares. Its environment has neither the address of the database nor tokens.
+    fn command(&self, job: &Claim, workspace: &Path) -> Result<Command> {
+        let options = job_options(&job.options)?;
+        let (log, result) = (self.home.log(), self.home.result());
+        let what = || format!("cannot write {}", log.display());
+        let out = File::create(&log).context(Exit::Usage, what)?;
+        // That of an earlier job must not be mistaken for the result of this one.
+        let _ = fs::remove_file(&result);
+        let mut command = Command::new(this_executable()?);
+        command
+            .current_dir(workspace)
+            .env(machine::CLASS_VARIABLE, &self.description.class)
+            .args(["compare", &job.base, &job.head])
+            .args(options)
+            .arg("--output")
+            .arg(&result)
+            .stdin(std::process::Stdio::null())
+            .stdout(std::process::Stdio::null())
+            .stderr(out);
+        Ok(command)
+    }
+
+    /// Waits for the end of a comparison, and reports that it goes on. Returns the reason to stop it, if there is one.
+    fn attend(&mut self, job: &Claim, command: &RunningCommand) -> Option<Stopped> {
+        let begin = Instant::now();
+        let mut heard = begin;
+        loop {
+            match command.wait(Some(self.interrupt), BEAT) {
+                WaitEnd::Ended => return None,
+                WaitEnd::Interrupted => return Some(Stopped::BySignal),
+                WaitEnd::TimedOut => {}
+            }
+            if begin.elapsed() >= self.args.deadline {
+                return Some(Stopped::AtDeadline);
+            }
+            let progress = last_line(&self.home.log());
+            match self.database.beat(job, &progress) {
+                Ok(Order::Continue) => heard = Instant::now(),
+                Ok(order) => return Some(Stopped::ByOrder(order)),
+                // The answers that are missing decide, whatever the reason.
+                Err(_) if heard.elapsed() >= ALONE => return Some(Stopped::Alone),
+                Err(_) => {}
+            }
+        }
+    }
+
+    /// Sends what was measured, and the result or the failure.
+    fn answer(&mut self, job: &Claim, ending: Ending, workspace: &Path) -> Result<()> {
+        let Ending::Exited(code) = ending else {
+            let signal = if let Ending::Signalled(signal) = ending { signal } else { 0 };
+            let name = Signal::from_named_raw(signal).map(|signal| format!("{signal:?}"));
+            let what = format!("the comparison was killed by signal {}", name.unwrap_or_default());
+            return self.fail(job, &Error::new(Exit::Internal, what), false);
+        };
+        let code = u8::try_from(code).unwrap_or(Exit::Internal as u8);
+        let is = |exits: &[Exit]| exits.iter().any(|exit| *exit as u8 == code);
+        let has_verdict =
+            is(&[Exit::Success, Exit::Regression, Exit::Benchmark, Exit::Inconclusive]);
+        let report = read(&self.home.result()).ok();
+        let report = report.filter(|report| Comparison::parse(report).is_ok());
+        let Some(report) = report.filter(|_| has_verdict) else {
+            // A commit that does not compile here compiles nowhere.
+            let is_permanent = is(&[Exit::Usage, Exit::Build, Exit::Benchmark]);
+            let end = end_of(&self.home.log());
+            let error =
+                Error::new(Exit::Internal, format!("the comparison ended with exit code {code}"));
+            return self.fail_with(job, code, &error.cause(end), is_permanent);
+        };
+        // Results first: with a result, a job has ended.
+        let project = Project::find(Some(&workspace.join("Cargo.toml")), &[])?;
+        let place = Place::Database(self.address.clone());
+        loop {
+            match push::push(&project, &place, &GivenOptions::default(), self.console) {
+                Ok(sent) => {
+                    self.console.line(&sent);
+                    break;
+                }
+                Err(error) => {
+                    // They are stored, and the next push sends them.
+                    self.console.line(&format!("warning: {error}"));
+                    if self.interrupt.is_set() || !self.is_away() {
+                        break;
+                    }
+                    self.sleep(POLL);
+                }
+            }
+        }
+        let mut was_taken = false;
+        self.repeat(|database| {
+            was_taken = database.finish(job, code, &report)?;
+            Ok(())
+        })?;
+        self.say(job, if was_taken { "done" } else { "another worker has it; its answer counts" });
+        Ok(())
+    }
+
+    /// True if the database does not answer at present.
+    fn is_away(&mut self) -> bool {
+        self.database.workers().is_err() && self.database.is_away()
+    }
+
+    fn fail(&mut self, job: &Claim, error: &Error, is_permanent: bool) -> Result<()> {
+        self.fail_with(job, error.exit() as u8, error, is_permanent)
+    }
+
+    fn fail_with(
+        &mut self,
+        job: &Claim,
+        code: u8,
+        error: &Error,
+        is_permanent: bool,
+    ) -> Result<()> {
+        self.console.line(&format!("job {}: failed: {error}", job.id));
+        let text = error.to_string();
+        self.repeat(|database| database.fail(job, code, &text, is_permanent).map(drop))
+    }
+
+    fn say(&self, job: &Claim, what: &str) {
+        self.console.line(&format!("job {}: {what}", job.id));
+    }
+
+    /// Asks the database until it answers, or until a signal. What it does not hear, it notices by itself when the lease
+    /// of the job ends.
+    fn repeat(&mut self, mut question: impl FnMut(&mut Database<'_>) -> Result<()>) -> Result<()> {
+        loop {
+            let answer = question(&mut self.database);
+            if answer.is_ok() || !self.database.is_away() {
+                return answer;
+            }
+            if self.interrupt.is_set() {
+                return Ok(());
+            }
+            self.sleep(POLL);
+        }
+    }
+}
+
+/// The last lines of a log.
+fn end_of(path: &Path) -> String {
+    const LENGTH: u64 = 4096;
+    let end = || {
+        let mut file = File::open(path)?;
+        let length = file.metadata()?.len();
+        file.seek(SeekFrom::Start(length.saturating_sub(LENGTH)))?;
+        let mut bytes = Vec::new();
+        file.take(LENGTH).read_to_end(&mut bytes)?;
+        Ok::<_, std::io::Error>(bytes)
+    };
+    String::from_utf8_lossy(&end().unwrap_or_default()).trim().to_owned()
+}
+
+/// The last line of a log, without control characters.
+fn last_line(path: &Path) -> String {
+    let end = end_of(path);
+    let line = end.lines().next_back().unwrap_or_default();
+    line.chars().filter(|c| !c.is_control()).take(200).collect()
+}

@@ -1,0 +1,303 @@
+//! Comparisons that are queued in a PostgreSQL database, and made by workers.
+
+use std::{fs, process::Child, thread, time::Duration};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+use super::database::make;
+use crate::support::{
+    TestProject,
+    postgres::Server,
+    rbench::{Outcome, Rbench},
+};
+
+/// Options of a comparison that is quick, and gives a verdict.
+const QUICK: [&str; 11] = [
+    "--config=build.strategy=relink",
+    "-l",
+    "4",
+    "-m",
+    "1",
+    "-n",
+    "5",
+    "--config=experiment.warm-up=1ms",
+    "--no-confirm",
+    "--no-skip",
+    "--mode=sequential",
+];
+
+/// A server, a project with commits, and the clone of a worker.
+struct Fleet {
+    server: Server,
+    project: TestProject,
+    clone: TestProject,
+}
+
+impl Fleet {
+    /// A project with this many commits after the first, and users for each role.
+    fn new(commits: usize) -> Self {
+        let server = Server::start();
+        make(&server, "shared");
+        server.sql(
+            "postgres",
+            "CREATE USER reader IN ROLE rbench_read; CREATE USER worker IN ROLE rbench_work;
+             CREATE USER asker IN ROLE rbench_queue",
+        );
+        let project = TestProject::of("counted");
+        for number in 1..=commits {
+            project.write("count", &number.to_string());
+            project.commit(&format!("Commit {number}"));
+        }
+        let clone = project.clone_elsewhere();
+        Self { server, project, clone }
+    }
+
+    fn asks(&self, arguments: &[&str]) -> Rbench {
+        self.project.rbench(arguments).env("RBENCH_SHARED", self.server.url("asker", "shared"))
+    }
+
+    /// Queues comparisons, and returns the numbers of their jobs.
+    fn add(&self, arguments: &[&str], options: &[&str]) -> Vec<String> {
+        let all = [&["queue", "add", "--class", "lab"], arguments, &["--"], options].concat();
+        let added = self.asks(&all).ok().stdout();
+        added.lines().map(str::to_owned).collect()
+    }
+
+    fn works(&self, arguments: &[&str]) -> Rbench {
+        let all = [&["worker", "--class", "lab"], arguments].concat();
+        self.clone.rbench(&all).env("RBENCH_SHARED", self.server.url("worker", "shared"))
+    }
+
+    fn jobs(&self) -> Vec<Value> {
+        let list = self.asks(&["queue", "--format", "json", "--ended", "100"]).ok().json("queue");
+        list["jobs"].as_array().unwrap().clone()
+    }
+
+    fn states(&self) -> Vec<String> {
+        let mut jobs = self.jobs();
+        jobs.sort_by_key(|job| job["id"].as_i64());
+        jobs.iter().map(|job| job["state"].as_str().unwrap().to_owned()).collect()
+    }
+
+    /// Waits until a query has a row.
+    fn until(&self, query: &str) {
+        let mut client = self.server.client("owner", "shared");
+        for _ in 0..1200 {
+            if !client.query(query, &[]).unwrap().is_empty() {
+                return;
+            }
+            thread::sleep(Duration::from_millis(100));
+        }
+        panic!("never: {query}\n{:#?}", self.jobs());
+    }
+
+    /// A lease that is shorter than a beat, so that a worker counts as lost soon.
+    fn shorten_lease(&self, seconds: f64) {
+        let lease = format!(
+            "CREATE OR REPLACE FUNCTION rbench.lease() RETURNS interval LANGUAGE sql IMMUTABLE
+             AS $$ SELECT interval '{seconds} s' $$"
+        );
+        self.server.sql("shared", &lease);
+    }
+}
+
+fn signal(child: &Child, signal: Signal) {
+    kill_process(Pid::from_child(child), signal).unwrap();
+}
+
+#[test]
+#[ignore = "needs PostgreSQL"]
+fn worker_makes_queued_comparisons_and_sends_the_results() {
+    let fleet = Fleet::new(3);
+    fleet.project.replace("src/lib.rs", "u64 = 1_000", "u64 = 2_000");
+    fleet.project.commit("More work");
+    let ids = fleet.add(&["HEAD~3..HEAD"], &QUICK);
+    assert_eq!(ids.len(), 3);
+    // The same comparison is queued once.
+    assert_eq!(fleet.add(&["HEAD~1", "HEAD"], &QUICK), ids[..1]);
+    let worked = fleet.works(&["--until-empty"]).ok();
+    worked.assert_stderr_has(&[
+        "of class lab takes jobs of the database `shared`",
+        "no job is queued",
+    ]);
+    assert_eq!(fleet.states(), ["done"; 3], "{}", worked.told());
+    let exits = fleet.jobs().iter().map(|job| job["exit"].as_i64().unwrap()).collect::<Vec<_>>();
+    // The newest is made first.
+    assert_eq!(exits, [0, 0, 1]);
+    let shown = fleet.asks(&["queue", "show", &ids[0]]).ok();
+    shown.assert_stdout_has(&["job 1", "done, normal", "changing", "+100"]);
+    let json = fleet.asks(&["queue", "show", &ids[0], "--format", "json"]).ok().json("queue-show");
+    assert_eq!(json["comparison"]["benchmarks"].as_array().unwrap().len(), 2);
+    // The documents are those of an ordinary comparison of this class.
+    let mut reader = fleet.server.client("reader", "shared");
+    let rows = reader.query("SELECT DISTINCT class FROM rbench.course", &[]).unwrap();
+    assert_eq!(rows.iter().map(|row| row.get(0)).collect::<Vec<String>>(), ["lab"]);
+    let sent = reader.query_one("SELECT sum(experiments)::bigint FROM rbench.machines", &[]);
+    assert_eq!(sent.unwrap().get::<_, i64>(0), 3);
+    // The worker has gone, and the clone was only fetched into.
+    let list = fleet.asks(&["queue"]).ok();
+    list.assert_stdout_has(&["0 workers live, 0 running, 0 waiting", "regressed"]);
+    assert_eq!(fleet.clone.git(&["status", "--short"]), "");
+    let head = fleet.clone.git(&["log", "-1", "--format=%s"]);
+    assert_eq!(head.trim(), "Commit 3");
+}
+
+#[test]
+#[ignore = "needs PostgreSQL"]
+fn bad_commit_costs_only_its_own_job() {
+    let fleet = Fleet::new(1);
+    fleet.project.append("src/lib.rs", "compile_error!(\"it is broken\");\n");
+    fleet.project.commit("Broken");
+    fleet.project.git(&["revert", "--no-edit", "HEAD"]);
+    fleet.add(&["HEAD~3..HEAD"], &QUICK);
+    fleet.works(&["--until-empty"]).ok();
+    // The comparisons with the broken commit, as head and as base, and the one before it.
+    assert_eq!(fleet.states(), ["failed", "failed", "done"]);
+    let failed = fleet.asks(&["queue", "show", "2"]).ok();
+    failed.assert_stdout_has(&["failed, back-fill", "it is broken"]);
+    // A database that somebody else has written to.
+    fleet.server.sql(
+        "shared",
+        "UPDATE rbench.job SET state = 'queued', base = '--upload-pack=touch /tmp/x' WHERE id = 1;
+         UPDATE rbench.job SET state = 'queued', options = '{--output=/tmp/x.json}' WHERE id = 2",
+    );
+    fleet
+        .works(&["--until-empty"])
+        .ok()
+        .assert_stderr_has(&["is no commit", "cannot queue a comparison with --output"]);
+    assert_eq!(fleet.states(), ["failed", "failed", "done"]);
+}
+
+#[test]
+#[ignore = "needs PostgreSQL"]
+fn killed_worker_continues_its_job_and_others_take_lost_ones() {
+    let fleet = Fleet::new(1);
+    fleet.add(&["HEAD"], &QUICK);
+    let worker = fleet.works(&[]).start();
+    fleet.until("SELECT FROM rbench.job WHERE state = 'running'");
+    signal(&worker, Signal::KILL);
+    Outcome::of(worker, "worker");
+    // It has the same name, and so its own job again at once.
+    let again = fleet.works(&["--until-empty"]).ok();
+    assert_eq!(fleet.states(), ["done"], "{}", again.told());
+    let job = &fleet.jobs()[0];
+    assert_eq!((job["attempt"].as_i64(), job["failure"].as_str()), (Some(2), None));
+
+    // A worker of another host has a job, and vanishes.
+    let mut other = fleet.server.client("worker", "shared");
+    let mut claim = |name: &str, boot: &str| {
+        let mut owner = fleet.server.client("owner", "shared");
+        let project: String =
+            owner.query_one("SELECT root FROM rbench.project", &[]).unwrap().get(0);
+        let about = format!(
+            r#"{{"name": "{name}", "boot": "{boot}", "project": "{project}", "class": "lab", "machine": "",
+                "rbench": "0", "format": 1, "cached": []}}"#
+        );
+        let rows = other.query(&format!("SELECT id, attempt FROM rbench.claim('{about}')"), &[]);
+        rows.map(|rows| rows.first().map(|row| (row.get::<_, i64>(0), row.get::<_, i32>(1))))
+    };
+    fleet.add(&["HEAD"], &QUICK);
+    assert_eq!(claim("other", "boot").unwrap(), Some((2, 1)));
+    let refused = claim("second", "boot").unwrap_err();
+    assert!(refused.as_db_error().unwrap().message().contains("another worker of this host"));
+    fleet.shorten_lease(2.);
+    thread::sleep(Duration::from_secs(3));
+    fleet.works(&["--until-empty"]).ok();
+    assert_eq!(fleet.states(), ["done", "done"]);
+    let late = other.query_one("SELECT rbench.finish(2, 1, 0, '{}')", &[]).unwrap();
+    assert!(!late.get::<_, bool>(0), "the answer of the lost attempt is refused");
+    assert_eq!(
+        other.query_one("SELECT rbench.beat(2, 1, '')", &[]).unwrap().get::<_, String>(0),
+        "lost"
+    );
+}
+
+#[test]
+#[ignore = "needs PostgreSQL"]
+fn job_that_is_lost_three_times_has_failed() {
+    let fleet = Fleet::new(1);
+    fleet.add(&["HEAD"], &QUICK);
+    for attempt in 1..=3 {
+        let worker = fleet.works(&[]).start();
+        fleet.until(&format!(
+            "SELECT FROM rbench.job WHERE state = 'running' AND attempt = {attempt}"
+        ));
+        signal(&worker, Signal::KILL);
+        Outcome::of(worker, "worker");
+    }
+    fleet.works(&["--until-empty"]).ok();
+    assert_eq!(fleet.states(), ["failed"]);
+    let failure = fleet.jobs()[0]["failure"].as_str().unwrap().to_owned();
+    assert!(failure.starts_with("lost on ") && failure.matches(", ").count() == 2, "{failure}");
+}
+
+#[test]
+#[ignore = "needs PostgreSQL"]
+fn stopped_worker_gives_its_job_back() {
+    let fleet = Fleet::new(1);
+    fleet.add(&["HEAD"], &QUICK);
+    let worker = fleet.works(&[]).start();
+    fleet.until("SELECT FROM rbench.job WHERE state = 'running'");
+    // A second worker of the same user is refused at once.
+    let second = fleet.works(&[]).fails_with(2);
+    second.assert_stderr_has(&["cannot start a second worker on this machine"]);
+    signal(&worker, Signal::TERM);
+    let ended = Outcome::of(worker, "worker").assert_exit(0);
+    ended.assert_stderr_has(&["job 1: released"]);
+    let job = &fleet.jobs()[0];
+    assert_eq!((job["state"].as_str(), job["failure"].as_str()), (Some("queued"), None));
+    fleet.works(&["--until-empty"]).ok();
+    assert_eq!(fleet.states(), ["done"]);
+}
+
+#[test]
+#[ignore = "needs PostgreSQL"]
+fn pull_request_is_measured_by_a_worker() {
+    let fleet = Fleet::new(2);
+    fleet.project.replace("src/lib.rs", "u64 = 1_000", "u64 = 2_000");
+    fleet.project.commit("More work");
+    let worker = fleet.works(&[]).start();
+    let ci = ["ci", "--base", "HEAD~1", "--on", "lab", "--parts", "2", "--output-dir", "out"];
+    let job = fleet.asks(&[&ci[..], &QUICK].concat()).run().assert_exit(1);
+    job.assert_stderr_has(&["queued ", "for class lab: job 1, 2", "job 1: done", "job 2: done"]);
+    job.assert_stdout_has(&["changing", "regressed"]);
+    let written = fs::read_to_string(fleet.project.root().join("out/compare.json")).unwrap();
+    let written: Value = serde_json::from_str(&written).unwrap();
+    assert_eq!(written["benchmarks"].as_array().unwrap().len(), 2);
+    signal(&worker, Signal::TERM);
+    Outcome::of(worker, "worker").assert_exit(0);
+
+    // Without a worker, patience ends, and nothing stays in the queue.
+    let ci = ["ci", "--base", "HEAD~2", "--on", "lab", "--patience", "3s", "--output-dir", "out"];
+    let job = fleet.asks(&[&ci[..], &QUICK].concat()).fails_with(6);
+    job.assert_stderr_has(&["not measured in time", "no machine was free"]);
+    assert_eq!(fleet.states(), ["done", "done", "cancelled"]);
+    // A fork has no secrets.
+    let fork = fleet.project.rbench(&["ci", "--base", "HEAD~1", "--on", "lab"]).fails_with(2);
+    fork.assert_stderr_has(&["jobs of forks have no secrets, so they cannot queue"]);
+}
+
+#[test]
+#[ignore = "needs PostgreSQL"]
+fn gate_overtakes_back_fill_which_continues_later() {
+    let fleet = Fleet::new(2);
+    let slow =
+        [&QUICK[..7], &["--config=experiment.warm-up=3s", "--no-confirm", "--no-skip"]].concat();
+    let slow: Vec<&str> = slow.iter().map(|word| if *word == "4" { "20" } else { word }).collect();
+    fleet.add(&["HEAD~1..HEAD"], &slow);
+    let worker = fleet.works(&[]).start();
+    fleet.until("SELECT FROM rbench.job WHERE state = 'running'");
+    let gate = fleet.add(&["HEAD~2", "HEAD~1", "--priority", "gate"], &QUICK);
+    fleet.until("SELECT FROM rbench.job WHERE id = 2 AND state = 'done'");
+    assert_eq!(gate, ["2"]);
+    let mut jobs = fleet.jobs();
+    jobs.sort_by_key(|job| job["id"].as_i64());
+    assert!(["running", "queued"].contains(&jobs[0]["state"].as_str().unwrap()), "{jobs:#?}");
+    fleet.until("SELECT FROM rbench.job WHERE id = 1 AND state = 'running' AND attempt = 2");
+    fleet.asks(&["queue", "cancel", "1"]).ok();
+    fleet.until("SELECT FROM rbench.job WHERE id = 1 AND state = 'cancelled'");
+    signal(&worker, Signal::TERM);
+    let ended = Outcome::of(worker, "worker").assert_exit(0);
+    ended.assert_stderr_has(&["job 1: released for a gate", "job 2: done", "job 1: cancelled"]);
+}
