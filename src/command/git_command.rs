@@ -7,9 +7,10 @@ use crate::{
     error::{Exit, Result},
 };
 
-/// Runs git in a directory; it asks for nothing. `what` is the operation for an error.
-pub fn git(directory: &Path, words: &[&str], what: &str) -> Result<()> {
+/// Runs git in a directory, and returns what it printed; it asks for nothing. `what` is the operation for an error.
+pub fn git(directory: &Path, words: &[&str], what: &str) -> Result<String> {
     let mut command = Command::new("git");
     command.current_dir(directory).env("GIT_TERMINAL_PROMPT", "0").args(words);
-    run_tool_or(&mut command, Exit::Usage, || what.to_owned()).map(drop)
+    let output = run_tool_or(&mut command, Exit::Usage, || what.to_owned())?;
+    Ok(String::from_utf8_lossy(&output.stdout).trim_end().to_owned())
 }

@@ -127,7 +127,11 @@ impl Waiting<'_> {
         let begin = Instant::now();
         let mut shown: Vec<String> = Vec::new();
         loop {
-            let jobs = database.jobs_of(self.ids)?;
+            let jobs = match database.jobs_of(self.ids) {
+                // The machines go on meanwhile.
+                Err(_) if database.is_away() => Vec::new(),
+                jobs => jobs?,
+            };
             let now: Vec<String> = jobs.iter().map(standing).collect();
             for standing in now.iter().filter(|standing| !shown.contains(standing)) {
                 self.console.line(standing);
@@ -140,8 +144,13 @@ impl Waiting<'_> {
                 return Ok(());
             }
             if begin.elapsed() >= self.patience {
-                let started = jobs.iter().any(|job| job.state == JobState::Running);
-                let why = if started { "a machine still measures" } else { "no machine was free" };
+                let why = if jobs.is_empty() {
+                    "the database did not answer"
+                } else if jobs.iter().any(|job| job.state == JobState::Running) {
+                    "a machine still measured"
+                } else {
+                    "no machine was free"
+                };
                 return Err(Error::new(Exit::Unmeasured, "not measured in time")
                     .cause(format!("{why} when the time of --patience was over"))
                     .hint("see who works and what waits with: cargo rbench queue"));

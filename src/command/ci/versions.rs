@@ -137,6 +137,7 @@ impl LocalClone<'_> {
         self.console.line(&format!("fetching: git fetch --no-tags {}", words.join(" ")));
         let all = [&["fetch", "--quiet", "--no-tags"], words].concat();
         git(self.directory, &all, "cannot fetch the history that is needed")
+            .map(drop)
             .map_err(|error| error.hint(self.remedy()))
     }
 }

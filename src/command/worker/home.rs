@@ -95,6 +95,9 @@ impl WorkerHome {
         if tree.join(".git").exists() {
             let words =
                 [&quietly[..], &["checkout", "--quiet", "--force", "--detach", head]].concat();
+            // Of a worker that was killed: this one has the tree alone.
+            let lock = git(&tree, &["rev-parse", "--git-path", "index.lock"], &what())?;
+            let _ = fs::remove_file(tree.join(lock));
             git(&tree, &words, &what())?;
         } else {
             let path = tree.to_str().ok_or_else(|| {

@@ -295,7 +295,11 @@ impl Worker<'_> {
             return self.fail_with(job, code, &error.cause(end), is_permanent);
         };
         // Results first: with a result, a job has ended.
-        let project = Project::find(Some(&workspace.join("Cargo.toml")), &[])?;
+        let project = match Project::find(Some(&workspace.join("Cargo.toml")), &[]) {
+            Ok(project) => project,
+            // It was one when the comparison began.
+            Err(error) => return self.fail(job, &error, false),
+        };
         let place = Place::Database(self.address.clone());
         loop {
             match push::push(&project, &place, &GivenOptions::default(), self.console) {

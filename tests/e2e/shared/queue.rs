@@ -203,6 +203,8 @@ fn killed_worker_continues_its_job_and_others_take_lost_ones() {
     assert!(refused.as_db_error().unwrap().message().contains("another worker of this host"));
     fleet.shorten_lease(2.);
     thread::sleep(Duration::from_secs(3));
+    // A lock that git left behind when it was killed.
+    fs::write(fleet.clone.root().join(".git/worktrees/tree/index.lock"), "").unwrap();
     fleet.works(&["--until-empty"]).ok();
     assert_eq!(fleet.states(), ["done", "done"]);
     let late = other.query_one("SELECT rbench.finish(2, 1, 0, '{}')", &[]).unwrap();
