@@ -8,7 +8,7 @@
 use crate::{
     error::{Error, Exit},
     impact::Impact,
-    model::{FailedTarget, RemovedBenchmark, Version},
+    model::{FailedTarget, RemovedBenchmark, Version, is_plain_web_address},
     report::{
         compare::{Comparison, ImpactRow, Row, WarningFields, changes_texts, impact_notes, table},
         document::{Block, Document, Text},
@@ -44,8 +44,7 @@ pub struct Links {
 impl Links {
     /// Links to the run at this address; ignores anything that is not a web address.
     pub fn new(address: Option<&str>) -> Self {
-        let is_plain = |c: char| c.is_ascii_alphanumeric() || "/:._-~".contains(c);
-        let is_address = |text: &&str| text.starts_with("http") && text.chars().all(is_plain);
+        let is_address = |text: &&str| is_plain_web_address(text);
         Self { run: address.filter(is_address).map(str::to_owned), ..Self::default() }
     }
 

@@ -17,17 +17,14 @@ use crate::{
         quantity::count,
         queue::{JobReport, QueueReport},
     },
-    shared::{Address, Database, JOB_FORMAT, NewJob, Place, SharedVariables},
+    shared::{Address, Database, JOB_FORMAT, NewJob, SharedVariables},
     shell::quoted,
 };
 
 /// Runs the subcommand.
 pub fn run(args: &QueueArgs, shared: &SharedVariables) -> Result<Exit> {
     let console = Console::attach();
-    let Place::Database(address) = shared.place(None)? else {
-        return Err(Error::new(Exit::Usage, "a directory or a file has no queue")
-            .hint("set RBENCH_SHARED to the address of a database: postgres://HOST/DATABASE"));
-    };
+    let address = shared.database()?;
     match &args.command {
         None => list(&args.list, &address, &console),
         Some(QueueCommand::List(args)) => list(args, &address, &console),

@@ -24,6 +24,7 @@ mod target;
 #[cfg(test)]
 pub(crate) mod testing;
 mod version;
+mod web_address;
 
 pub use acceptance::{Acceptance, AcceptedChange, Idle, IdleAcceptance};
 pub use benchmark::{Benchmark, ClockReadings, HarnessKind, Name, Throughput};
@@ -54,3 +55,4 @@ pub use version::{
     CommitRange, CommitTitle, DependencyChange, MOST_LISTED, OBJECT_ID, Variant, Version,
     VersionChanges, rfc3339_of_seconds,
 };
+pub use web_address::is_plain_web_address;

@@ -94,6 +94,16 @@ impl SharedVariables {
                 .hint(format!("name a directory, a .jsonl file or a database, or set {PLACE}"))),
         }
     }
+
+    /// The database that the environment names, for what needs a queue. Fails if it names none.
+    pub fn database(&self) -> Result<Address> {
+        match self.place(None)? {
+            Place::Database(address) => Ok(*address),
+            other => Err(Error::new(Exit::Usage, format!("{other} has no queue"))
+                .cause("a directory or a file has only results")
+                .hint(format!("set {PLACE} to a database: postgres://HOST/DATABASE"))),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use crate::{
     machine,
     model::{self, JobState, Priority, short_versions},
     process::Interrupt,
-    shared::{Database, NewJob, Place, SharedVariables},
+    shared::{Database, NewJob, SharedVariables},
 };
 
 /// The pause between two looks at the jobs.
@@ -56,17 +56,10 @@ pub fn compare(
     if !machine::is_class(class) {
         return Err(machine::not_a_class("--on"));
     }
-    let place = shared.place(None).map_err(|error| {
+    let address = shared.database().map_err(|error| {
         error.hint("jobs of forks have no secrets, so they cannot queue: see docs/fleet.md")
     })?;
-    let Place::Database(address) = place else {
-        return Err(Error::new(Exit::Usage, "a directory or a file has no queue")
-            .hint("set RBENCH_SHARED to the address of a database: postgres://HOST/DATABASE"));
-    };
-    // `-q` and the like print something else here, not there.
-    let given =
-        args.given.without(&OWN).without(&["quiet", "verbose", "color", "reasons", "format"]);
-    let options = of_given(&given)?;
+    let options = of_given(&args.given.without(&OWN))?;
     let project = stored_project(&args.experiment.target.project)?;
     let versions = args
         .versions

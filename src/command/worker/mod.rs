@@ -65,10 +65,7 @@ pub fn run(args: &WorkerArgs, shared: &SharedVariables) -> Result<Exit> {
     }
     let console = Console::attach();
     let interrupt = Interrupt::on_signals_in_order()?;
-    let Place::Database(address) = shared.place(None)? else {
-        return Err(Error::new(Exit::Usage, "cannot take jobs from a directory or a file")
-            .hint("set RBENCH_SHARED to the address of a database: postgres://HOST/DATABASE"));
-    };
+    let address = shared.database()?;
     let project = stored_project(&args.project)?;
     let identity = push::identity(&project)?;
     let home = WorkerHome::open(&project)?;
@@ -107,7 +104,7 @@ struct Worker<'w> {
     args: &'w WorkerArgs,
     console: &'w Console,
     interrupt: &'w Interrupt,
-    address: Box<Address>,
+    address: Address,
     home: WorkerHome,
     description: WorkerDescription,
     database: Database<'w>,
@@ -300,7 +297,7 @@ impl Worker<'_> {
             // It was one when the comparison began.
             Err(error) => return self.fail(job, &error, false),
         };
-        let place = Place::Database(self.address.clone());
+        let place = Place::Database(Box::new(self.address.clone()));
         loop {
             match push::push(&project, &place, &GivenOptions::default(), self.console) {
                 Ok(sent) => {
