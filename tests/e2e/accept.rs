@@ -4,24 +4,11 @@
 
 use serde_json::Value;
 
-use crate::support::TestProject;
+use crate::support::{COMPARE_QUICK, TestProject};
 
-const QUICK: [&str; 14] = [
-    "compare",
-    "--config",
-    "build.strategy=relink",
-    "-l",
-    "4",
-    "-m",
-    "1",
-    "-n",
-    "5",
-    "--config",
-    "experiment.warm-up=5ms",
-    "--filter",
-    "changing",
-    "--no-skip",
-];
+fn quick() -> Vec<&'static str> {
+    [&COMPARE_QUICK[..], &["--filter", "changing", "--no-skip"]].concat()
+}
 
 const FILE: &str = ".rbench/accepted.toml";
 
@@ -31,7 +18,7 @@ fn compared() -> TestProject {
     project.replace("src/lib.rs", "u64 = 1_000", "u64 = 30_000");
     project.commit("Do far more");
     project
-        .rbench(&QUICK)
+        .rbench(&quick())
         .run()
         .assert_exit(1)
         .assert_stdout_has(&["accept HEAD changing", "1 regressed"]);
@@ -66,7 +53,7 @@ fn accepted_slowdown_passes_up_to_its_ceiling_with_its_reason() {
     text.assert_stdout_has(&["1 accepted", "changing: accepted up to "]);
 
     // Measured again, with commits around it.
-    let again = project.rbench(&[&QUICK[..], &["HEAD~2", "HEAD"]].concat()).ok();
+    let again = project.rbench(&[&quick()[..], &["HEAD~2", "HEAD"]].concat()).ok();
     again.assert_stdout_has(&["1 accepted"]);
     let history = project.rbench(&["history", "changing", "--format", "json"]).ok().json("history");
     assert_eq!(history["benchmarks"][0]["versions"][1]["against"]["verdict"], "accepted");
@@ -74,10 +61,10 @@ fn accepted_slowdown_passes_up_to_its_ceiling_with_its_reason() {
     // A further slowdown exceeds the accepted one.
     project.replace("src/lib.rs", "u64 = 30_000", "u64 = 300_000");
     project.commit("Do even more");
-    let beyond = project.rbench(&[&QUICK[..], &["HEAD~3", "HEAD"]].concat()).run().assert_exit(1);
+    let beyond = project.rbench(&[&quick()[..], &["HEAD~3", "HEAD"]].concat()).run().assert_exit(1);
     beyond.assert_stdout_has(&["1 regressed", "changing: more than the "]);
     // Alone, the further slowdown is not covered by the entry.
-    project.rbench(&[&QUICK[..], &["HEAD~1", "HEAD"]].concat()).run().assert_exit(1);
+    project.rbench(&[&quick()[..], &["HEAD~1", "HEAD"]].concat()).run().assert_exit(1);
 }
 
 #[test]
@@ -129,7 +116,7 @@ fn unacceptable_benchmark_is_rejected_with_a_hint() {
     accept(&["HEAD", "changing"]).assert_stderr_has(&["no results are stored yet"]);
     project.replace("src/lib.rs", "u64 = 1_000", "u64 = 30_000");
     project.commit("Do far more");
-    project.rbench(&QUICK).run().assert_exit(1);
+    project.rbench(&quick()).run().assert_exit(1);
     accept(&["HEAD", "chnging"]).assert_stderr_has(&["no benchmark matches `chnging`", "changing"]);
     accept(&["HEAD~1", "changing"]).assert_stderr_has(&[
         "no comparison is stored that measured `changing` with HEAD~1 (",
@@ -145,7 +132,7 @@ fn unacceptable_benchmark_is_rejected_with_a_hint() {
         .assert_stderr_has(&["it is not a commit", "hint: commit the change"]);
     project.replace("src/lib.rs", "u64 = 30_000", "u64 = 30_001");
     project.commit("Hardly more");
-    project.rbench(&QUICK).ok();
+    project.rbench(&quick()).ok();
     accept(&["HEAD", "changing"]).assert_stderr_has(&["`changing` did not regress"]);
     assert!(!project.root().join(FILE).exists());
 }

@@ -14,26 +14,11 @@ use cargo_rbench::{
     store::Store,
 };
 
-use crate::support::TestProject;
+use crate::support::{COMPARE_QUICK, TestProject};
 
 /// The least that gives a verdict.
 const SHORT: [&str; 9] =
     ["compare", "--config", "build.strategy=relink", "-l", "4", "-m", "1", "-n", "5"];
-
-/// The same, and quick.
-const QUICK: [&str; 11] = [
-    "compare",
-    "--config",
-    "build.strategy=relink",
-    "-l",
-    "4",
-    "-m",
-    "1",
-    "-n",
-    "5",
-    "--config",
-    "experiment.warm-up=5ms",
-];
 
 /// Two versions of `counted`; the second does this many rounds.
 fn project(rounds: &str) -> TestProject {
@@ -67,7 +52,7 @@ fn thirtyfold_work_is_the_only_regression() {
     // It has become faster since it was tuned, in both versions.
     store.record_tuned(&changing, &this_machine(), Duration::from_micros(100), 1).unwrap();
     let outcome =
-        project.rbench(&[&QUICK[..], &["--format", "json"]].concat()).run().assert_exit(1);
+        project.rbench(&[&COMPARE_QUICK[..], &["--format", "json"]].concat()).run().assert_exit(1);
     assert!(!outcome.stderr().contains("provisional"), "{}", outcome.stderr());
     let report = outcome.json("compare");
     let rows = report["benchmarks"].as_array().unwrap();
@@ -106,7 +91,8 @@ fn iterations(store: &Store<'_>, benchmark: &Benchmark) -> Vec<u64> {
 fn less_work_is_an_improvement_and_exit_code_zero() {
     let project = project("30");
     let output = project.beside("report.md");
-    let arguments = [&QUICK[..], &["--filter", "changing", "--output", output.to_str().unwrap()]];
+    let arguments =
+        [&COMPARE_QUICK[..], &["--filter", "changing", "--output", output.to_str().unwrap()]];
     let outcome = project.rbench(&arguments.concat()).ok();
     outcome.assert_stdout_has(&["confirmed by fresh builds: changing (", "1 improved"]);
     outcome.assert_stderr_has(&[
@@ -122,7 +108,7 @@ fn identical_machine_code_is_not_measured() {
     let project = project("30_000");
     project.write("README.md", "# Compared\n");
     project.commit("Describe");
-    let outcome = project.rbench(&QUICK).ok();
+    let outcome = project.rbench(&COMPARE_QUICK).ok();
     outcome.assert_stdout_has(&[
         "identical (same machine code; not measured): changing, steady",
         "2 identical",
@@ -133,7 +119,7 @@ fn identical_machine_code_is_not_measured() {
     let full = project.beside("full.md");
     symlink("/dev/full", &full).unwrap();
     let output = ["--output", full.to_str().unwrap()];
-    let outcome = project.rbench(&[&QUICK[..], &output].concat()).fails_with(2);
+    let outcome = project.rbench(&[&COMPARE_QUICK[..], &output].concat()).fails_with(2);
     outcome.assert_stdout_has(&["2 identical"]);
     outcome.assert_stderr_has(&["cannot write the report", "full.md"]);
 }
@@ -197,7 +183,7 @@ fn external_program_is_measured_despite_identical_builds() {
         project.write("run.sh", &format!("echo {word}\n"));
         project.commit("Say something");
     }
-    let outcome = project.rbench(&[&QUICK[..], &["--fail-on", "never"]].concat()).ok();
+    let outcome = project.rbench(&[&COMPARE_QUICK[..], &["--fail-on", "never"]].concat()).ok();
     outcome.assert_stderr_has(&["measured 8 of 8 executions"]);
     assert!(!outcome.stdout().contains("identical"), "{}", outcome.told());
     // The bench target is not executed, so its functions do not matter.
@@ -217,7 +203,8 @@ fn benchmarks_of_one_version_or_failing_do_not_hide_others() {
     );
     project.replace("src/lib.rs", "    rounds(700)", "    panic!(\"the table is missing\")");
     project.commit("Break one, add one");
-    let outcome = project.rbench(&[&QUICK[..], &["HEAD~2", "HEAD"]].concat()).run().assert_exit(1);
+    let outcome =
+        project.rbench(&[&COMPARE_QUICK[..], &["HEAD~2", "HEAD"]].concat()).run().assert_exit(1);
     outcome.assert_stdout_has(&[
         "): new",
         "confirmed by fresh builds: changing (",
@@ -281,7 +268,7 @@ fn filtered_comparison_leaves_an_interrupted_full_one_alone() {
 fn interleaved_results_are_kept_apart_from_those_of_a_run() {
     let project = project("2_000");
     let one_by_one = ["--config", "experiment.min-time=1ms", "--config", "experiment.parallel=1"];
-    let little = [&QUICK[1..], &one_by_one].concat();
+    let little = [&COMPARE_QUICK[1..], &one_by_one].concat();
     project.rbench(&[&["run", "HEAD"], &little[..]].concat()).ok();
     for how in [&["--mode", "sequential"][..], &[]] {
         let confirmed = ["--fail-on", "never", "--no-confirm"];
@@ -297,7 +284,7 @@ fn interleaved_results_are_kept_apart_from_those_of_a_run() {
 #[test]
 fn each_comparison_confirms_on_layouts_of_its_own() {
     let project = project("30_000");
-    let filtered = [&QUICK[..], &["--filter", "changing"]].concat();
+    let filtered = [&COMPARE_QUICK[..], &["--filter", "changing"]].concat();
     let fresh = || {
         let outcome = project.rbench(&filtered).run().assert_exit(1);
         let line = outcome.stderr();
@@ -315,7 +302,7 @@ fn stored_comparison_repeats_failures_and_skips() {
     project.replace("benches/work.rs", "bencher.iter(counted::changing)", skip);
     project.commit("Break one, skip one");
     let stored = ["compare", "--stored"];
-    for compare in [&QUICK[..], &stored] {
+    for compare in [&COMPARE_QUICK[..], &stored] {
         let outcome = project.rbench(compare).run().assert_exit(4);
         outcome.assert_stdout_has(&[
             "steady: failed in head: ",
@@ -343,7 +330,7 @@ fn id_that_differs_in_each_listing_is_warned_of() {
     project.append("src/lib.rs", "/// Something else.\npub fn more() {}\n");
     project.commit("Add a function");
     let only_it = ["--filter", "^at ", "--format", "json", "--fail-on", "inconclusive"];
-    let outcome = project.rbench(&[&QUICK[..], &only_it].concat()).run().assert_exit(5);
+    let outcome = project.rbench(&[&COMPARE_QUICK[..], &only_it].concat()).run().assert_exit(5);
     assert!(!outcome.stderr().contains("plan: "), "{}", outcome.told());
     let report = outcome.json("compare");
     let [nothing, warning] = &report["warnings"].as_array().unwrap()[..] else {
@@ -363,13 +350,13 @@ fn exit_code_can_include_inconclusive_or_nothing() {
     let project = project("1_010");
     // Four builds with a change of 1 % cannot show that it is less than a thousandth of that.
     let unsure = ["--min-effect", "0.001%", "--config", "verdict.false-alarm-rate=0.0001%"];
-    project.rbench(&[&QUICK[..], &unsure].concat()).ok();
+    project.rbench(&[&COMPARE_QUICK[..], &unsure].concat()).ok();
     let stopped = ["compare", "--stored", "--fail-on", "inconclusive"];
     project.rbench(&[&stopped[..], &unsure].concat()).run().assert_exit(5);
 
     project.replace("src/lib.rs", "u64 = 1_010", "u64 = 30_000");
     project.commit("Do far more");
-    project.rbench(&[&QUICK[..], &["--fail-on", "never"]].concat()).ok();
+    project.rbench(&[&COMPARE_QUICK[..], &["--fail-on", "never"]].concat()).ok();
 }
 
 #[test]
@@ -451,7 +438,7 @@ fn base_without_bench_targets_is_compared() {
 fn measurements_so_far_are_shown_on_a_terminal() {
     let project = project("30_000");
     let shown = |drawn: &str| anstream::adapter::strip_str(drawn).to_string();
-    let (code, drawn) = project.rbench(&QUICK).on_terminal();
+    let (code, drawn) = project.rbench(&COMPARE_QUICK).on_terminal();
     let drawn = shown(&drawn);
     assert_eq!(code, Some(1), "{drawn}");
     for part in ["change so far", "provisional", "provisional, to be confirmed"] {

@@ -2,22 +2,7 @@
 
 use std::fs;
 
-use crate::support::TestProject;
-
-/// The least that gives a verdict, and quick.
-const QUICK: [&str; 11] = [
-    "compare",
-    "--config",
-    "build.strategy=relink",
-    "-l",
-    "4",
-    "-m",
-    "1",
-    "-n",
-    "5",
-    "--config",
-    "experiment.warm-up=5ms",
-];
+use crate::support::{COMPARE_QUICK, TestProject};
 
 /// Reports again what [`compared`] stored.
 const STORED: [&str; 2] = ["compare", "--stored"];
@@ -37,7 +22,7 @@ fn change(project: &TestProject) {
 fn compared() -> TestProject {
     TestProject::shared("compared", "counted", |project| {
         change(project);
-        project.rbench(&QUICK).run().assert_exit(1);
+        project.rbench(&COMPARE_QUICK).run().assert_exit(1);
     })
 }
 
@@ -92,7 +77,7 @@ fn several_files_of_one_comparison_agree() {
     let project = TestProject::of("counted");
     change(&project);
     let files = ["report.md", "report.json", "report.txt"].map(|name| project.beside(name));
-    let mut arguments = [&QUICK[..], &["--bench", "work"]].concat();
+    let mut arguments = [&COMPARE_QUICK[..], &["--bench", "work"]].concat();
     for file in &files {
         arguments.extend(["--output", file.to_str().unwrap()]);
     }
@@ -210,9 +195,9 @@ fn changed_dependency_versions_are_reported() {
         );
         project.commit("Take another leaf");
     }
-    let outcome = project.rbench(&[&QUICK[..], &["--format", "json"]].concat()).run();
+    let outcome = project.rbench(&[&COMPARE_QUICK[..], &["--format", "json"]].concat()).run();
     let expected = serde_json::json!([{ "name": "leaf", "base": ["1.0.0"], "head": ["1.0.1"] }]);
     assert_eq!(outcome.json("compare")["dependencies"], expected, "{}", outcome.told());
-    let text = project.rbench(&QUICK).run();
+    let text = project.rbench(&COMPARE_QUICK).run();
     text.assert_stdout_has(&["dependencies: leaf 1.0.0 -> 1.0.1"]);
 }

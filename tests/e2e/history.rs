@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use crate::support::TestProject;
+use crate::support::{COMPARE_QUICK, TestProject};
 
 /// Three layout seeds.
 const SEEDS: [u32; 3] = [11, 22, 33];
@@ -430,19 +430,7 @@ fn stored_verdicts_match_those_of_compare() {
     let project = TestProject::of("counted");
     project.replace("src/lib.rs", "u64 = 1_000", "u64 = 30_000");
     project.commit("Change the work");
-    let quick = [
-        "--config",
-        "build.strategy=relink",
-        "-l",
-        "4",
-        "-m",
-        "1",
-        "-n",
-        "5",
-        "--config",
-        "experiment.warm-up=5ms",
-    ];
-    let compare = [&["compare", "--format", "json"], &quick[..]].concat();
+    let compare = [&COMPARE_QUICK[..], &["--format", "json"]].concat();
     let measured = project.rbench(&compare).run().assert_exit(1).json("compare");
     let stored = ["compare", "--stored", "--format", "json"];
     let stored = project.rbench(&stored).run().assert_exit(1).json("compare");

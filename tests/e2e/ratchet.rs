@@ -6,26 +6,12 @@ use std::io::{BufRead, BufReader};
 
 use serde_json::Value;
 
-use crate::support::TestProject;
+use crate::support::{COMPARE_QUICK, TestProject};
 
 /// One step is smaller than the smallest change to report; two together are larger.
-const QUICK: [&str; 15] = [
-    "compare",
-    "--config",
-    "build.strategy=relink",
-    "-l",
-    "4",
-    "-m",
-    "1",
-    "-n",
-    "5",
-    "--config",
-    "experiment.warm-up=5ms",
-    "--filter",
-    "changing",
-    "--min-effect",
-    "150%",
-];
+fn quick() -> Vec<&'static str> {
+    [&COMPARE_QUICK[..], &["--filter", "changing", "--min-effect", "150%"]].concat()
+}
 
 /// A release, and two commits that each double the work.
 fn project() -> TestProject {
@@ -48,11 +34,11 @@ fn steps_that_pass_alone_are_caught_against_the_release() {
     let project = project();
     for revision in ["HEAD~1", "HEAD"] {
         let words = [&format!("{revision}~1"), revision];
-        project.rbench(&[&QUICK[..], &words].concat()).ok();
+        project.rbench(&[&quick()[..], &words].concat()).ok();
     }
     let markdown = project.beside("report.md");
     let also = ["--also-base", "v1.0.0", "--output", markdown.to_str().unwrap()];
-    let outcome = project.rbench(&[&QUICK[..], &also].concat()).run().assert_exit(1);
+    let outcome = project.rbench(&[&quick()[..], &also].concat()).run().assert_exit(1);
     outcome.assert_stdout_has(&["HEAD (", "also against v1.0.0 (", "1 regressed"]);
     outcome.assert_stderr_has(&["also against v1.0.0 ("]);
     let compiled = outcome.stderr().matches("compiling ").count();
@@ -92,30 +78,30 @@ fn release_is_named_in_bench_toml_and_disabled_by_a_flag() {
     let project = project();
     project.write("bench.toml", "[gate]\nbase = \"last-release\"\nmin-effect = \"160%\"\n");
     let outcome =
-        project.rbench(&[&QUICK[..], &["--format", "json"]].concat()).run().assert_exit(1);
+        project.rbench(&[&quick()[..], &["--format", "json"]].concat()).run().assert_exit(1);
     let release = &outcome.json("compare")["also_base"];
     assert_eq!(
         (&release["base"]["revision"], verdict(release)),
         (&"v1.0.0".into(), &"regressed".into())
     );
     assert_eq!(release["criteria"]["min_effect"], 1.6);
-    project.rbench(&[&QUICK[..], &["--also-base", "none"]].concat()).ok();
+    project.rbench(&[&quick()[..], &["--also-base", "none"]].concat()).ok();
     // If the base is the release, one comparison decides both.
-    let same = project.rbench(&[&QUICK[..], &["v1.0.0", "HEAD~1"]].concat()).ok();
+    let same = project.rbench(&[&quick()[..], &["v1.0.0", "HEAD~1"]].concat()).ok();
     same.assert_stderr_has(&["note: v1.0.0 (", "has the files of the base"]);
 
     project.write("bench.toml", "[gate]\nbase = \"v1.1.0\"\n");
-    project.rbench(&QUICK).fails_with(2).assert_stderr_has(&[
+    project.rbench(&quick()).fails_with(2).assert_stderr_has(&[
         "cannot find revision `v1.1.0`",
         "[gate] in bench.toml names it",
         "did you mean `v1.0.0`",
     ]);
     // A release that is no ancestor of an old head gives no verdict on it.
     project.write("bench.toml", "[gate]\nbase = \"HEAD\"\n");
-    let old = project.rbench(&[&QUICK[..], &["v1.0.0", "HEAD~1"]].concat()).ok();
+    let old = project.rbench(&[&quick()[..], &["v1.0.0", "HEAD~1"]].concat()).ok();
     old.assert_stderr_has(&["note: not compared with HEAD (", "does not descend from it"]);
     project.write("bench.toml", "[gate]\nagaints = \"v1.0.0\"\n");
-    project.rbench(&QUICK).fails_with(2).assert_stderr_has(&["unknown field `againts`"]);
+    project.rbench(&quick()).fails_with(2).assert_stderr_has(&["unknown field `againts`"]);
 }
 
 #[test]
@@ -123,7 +109,7 @@ fn missing_release_is_reported_with_a_hint_before_building() {
     let project = project();
     project.git(&["tag", "--delete", "v1.0.0"]);
     let also = ["--also-base", "last-release"];
-    for words in [&QUICK[..], &["compare", "--stored"]] {
+    for words in [&quick()[..], &["compare", "--stored"]] {
         let outcome = project.rbench(&[words, &also].concat()).fails_with(2);
         outcome.assert_stderr_has(&["there is no release before HEAD (", "--also-base REV"]);
         assert!(!outcome.stderr().contains("compil"), "{}", outcome.told());
@@ -139,7 +125,7 @@ fn interrupted_command_resumes_both_comparisons() {
         "experiment.warm-up=5ms" => "experiment.warm-up=80ms",
         word => word,
     };
-    let words: Vec<&str> = QUICK.iter().copied().map(slower).collect();
+    let words: Vec<&str> = quick().into_iter().map(slower).collect();
     let words = [&words[..], &slow].concat();
     let mut child = project.rbench(&words).start();
     let mut stderr = BufReader::new(child.stderr.take().unwrap()).lines();

@@ -11,7 +11,7 @@ use std::{
 
 use crate::{
     history::{self, Lines, Session},
-    support::{TestProject, rbench::PROGRAM},
+    support::{COMPARE_QUICK, TestProject, rbench::PROGRAM},
 };
 
 /// The least that gives a result, and quick.
@@ -56,20 +56,8 @@ fn interleaved_results_keep_their_mode_through_a_file() {
     let project = TestProject::of("counted");
     project.replace("src/lib.rs", "u64 = 1_000", "u64 = 2_000");
     project.commit("Change the work");
-    let short = [
-        "--config",
-        "build.strategy=relink",
-        "-l",
-        "4",
-        "-m",
-        "1",
-        "-n",
-        "5",
-        "--config",
-        "experiment.warm-up=1ms",
-    ];
-    let compare = ["compare", "--no-confirm", "--fail-on", "never", "--no-skip"];
-    project.rbench(&[&compare, &short[..]].concat()).ok();
+    let compare = ["--no-confirm", "--fail-on", "never", "--no-skip"];
+    project.rbench(&[&COMPARE_QUICK[..], &compare].concat()).ok();
     let exported = project.rbench(&["push", "-"]).ok().stdout();
     // The fixture reads no clock, so neither benchmark can be interleaved. The edited file claims
     // that one was.

@@ -4,8 +4,8 @@ use std::fs;
 
 use serde_json::json;
 
-use super::{Job, QUICK, branches, commit, pull_request};
-use crate::support::TestProject;
+use super::{Job, branches, commit, pull_request};
+use crate::support::{QUICK, TestProject};
 
 /// A shallow clone of a project with branches that has only the head, as in a CI job.
 fn shallow(project: &TestProject) -> TestProject {

@@ -10,25 +10,11 @@ use std::{fs, path::PathBuf};
 use serde_json::{Value, json};
 
 use crate::support::{
-    TestProject,
+    QUICK, TestProject,
     api::Api,
     rbench::{Outcome, Rbench},
     schema,
 };
-
-/// The least that gives a verdict, and quick.
-const QUICK: [&str; 10] = [
-    "--config",
-    "build.strategy=relink",
-    "-l",
-    "4",
-    "-m",
-    "1",
-    "-n",
-    "5",
-    "--config",
-    "experiment.warm-up=5ms",
-];
 
 const TOKEN: &str = "s3cret-of-this-job";
 

@@ -4,8 +4,8 @@ use std::fs;
 
 use serde_json::Value;
 
-use super::{QUICK, branches};
-use crate::support::{TestProject, schema};
+use super::branches;
+use crate::support::{QUICK, TestProject, schema};
 
 #[test]
 #[ignore = "takes long"]

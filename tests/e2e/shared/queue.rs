@@ -7,25 +7,15 @@ use serde_json::Value;
 
 use super::database::make;
 use crate::support::{
-    TestProject,
+    QUICK, TestProject,
     postgres::Server,
     rbench::{Outcome, Rbench},
 };
 
-/// Options of a comparison that is quick, and gives a verdict.
-const QUICK: [&str; 11] = [
-    "--config=build.strategy=relink",
-    "-l",
-    "4",
-    "-m",
-    "1",
-    "-n",
-    "5",
-    "--config=experiment.warm-up=1ms",
-    "--no-confirm",
-    "--no-skip",
-    "--mode=sequential",
-];
+/// Options of a comparison that is quick and measures all benchmarks.
+fn measured() -> Vec<&'static str> {
+    [&QUICK[..], &["--no-skip"]].concat()
+}
 
 /// A server, a project with commits, and the clone of a worker.
 struct Fleet {
@@ -112,10 +102,10 @@ fn worker_makes_queued_comparisons_and_sends_the_results() {
     let fleet = Fleet::new(3);
     fleet.project.replace("src/lib.rs", "u64 = 1_000", "u64 = 2_000");
     fleet.project.commit("More work");
-    let ids = fleet.add(&["HEAD~3..HEAD"], &QUICK);
+    let ids = fleet.add(&["HEAD~3..HEAD"], &measured());
     assert_eq!(ids.len(), 3);
     // The same comparison is queued once.
-    assert_eq!(fleet.add(&["HEAD~1", "HEAD"], &QUICK), ids[..1]);
+    assert_eq!(fleet.add(&["HEAD~1", "HEAD"], &measured()), ids[..1]);
     let worked = fleet.works(&["--until-empty"]).ok();
     worked.assert_stderr_has(&[
         "of class lab takes jobs of the database `shared`",
@@ -150,7 +140,7 @@ fn bad_commit_costs_only_its_own_job() {
     fleet.project.append("src/lib.rs", "compile_error!(\"it is broken\");\n");
     fleet.project.commit("Broken");
     fleet.project.git(&["revert", "--no-edit", "HEAD"]);
-    fleet.add(&["HEAD~3..HEAD"], &QUICK);
+    fleet.add(&["HEAD~3..HEAD"], &measured());
     fleet.works(&["--until-empty"]).ok();
     // The comparisons with the broken commit, as head and as base, and the one before it.
     assert_eq!(fleet.states(), ["failed", "failed", "done"]);
@@ -173,7 +163,7 @@ fn bad_commit_costs_only_its_own_job() {
 #[ignore = "needs PostgreSQL"]
 fn killed_worker_continues_its_job_and_others_take_lost_ones() {
     let fleet = Fleet::new(1);
-    fleet.add(&["HEAD"], &QUICK);
+    fleet.add(&["HEAD"], &measured());
     let worker = fleet.works(&[]).start();
     fleet.until("SELECT FROM rbench.job WHERE state = 'running'");
     signal(&worker, Signal::KILL);
@@ -197,7 +187,7 @@ fn killed_worker_continues_its_job_and_others_take_lost_ones() {
         let rows = other.query(&format!("SELECT id, attempt FROM rbench.claim('{about}')"), &[]);
         rows.map(|rows| rows.first().map(|row| (row.get::<_, i64>(0), row.get::<_, i32>(1))))
     };
-    fleet.add(&["HEAD"], &QUICK);
+    fleet.add(&["HEAD"], &measured());
     assert_eq!(claim("other", "boot").unwrap(), Some((2, 1)));
     let refused = claim("second", "boot").unwrap_err();
     assert!(refused.as_db_error().unwrap().message().contains("another worker of this host"));
@@ -219,7 +209,7 @@ fn killed_worker_continues_its_job_and_others_take_lost_ones() {
 #[ignore = "needs PostgreSQL"]
 fn job_that_is_lost_three_times_has_failed() {
     let fleet = Fleet::new(1);
-    fleet.add(&["HEAD"], &QUICK);
+    fleet.add(&["HEAD"], &measured());
     for attempt in 1..=3 {
         let worker = fleet.works(&[]).start();
         fleet.until(&format!(
@@ -238,7 +228,7 @@ fn job_that_is_lost_three_times_has_failed() {
 #[ignore = "needs PostgreSQL"]
 fn stopped_worker_gives_its_job_back() {
     let fleet = Fleet::new(1);
-    fleet.add(&["HEAD"], &QUICK);
+    fleet.add(&["HEAD"], &measured());
     let worker = fleet.works(&[]).start();
     fleet.until("SELECT FROM rbench.job WHERE state = 'running'");
     // A second worker of the same user is refused at once.
@@ -261,7 +251,7 @@ fn pull_request_is_measured_by_a_worker() {
     fleet.project.commit("More work");
     let worker = fleet.works(&[]).start();
     let ci = ["ci", "--base", "HEAD~1", "--on", "lab", "--parts", "2", "--output-dir", "out"];
-    let job = fleet.asks(&[&ci[..], &QUICK].concat()).run().assert_exit(1);
+    let job = fleet.asks(&[&ci[..], &measured()].concat()).run().assert_exit(1);
     job.assert_stderr_has(&["queued ", "for class lab: job 1, 2", "job 1: done", "job 2: done"]);
     job.assert_stdout_has(&["changing", "regressed"]);
     let written = fs::read_to_string(fleet.project.root().join("out/compare.json")).unwrap();
@@ -272,7 +262,7 @@ fn pull_request_is_measured_by_a_worker() {
 
     // Without a worker, patience ends, and nothing stays in the queue.
     let ci = ["ci", "--base", "HEAD~2", "--on", "lab", "--patience", "3s", "--output-dir", "out"];
-    let job = fleet.asks(&[&ci[..], &QUICK].concat()).fails_with(6);
+    let job = fleet.asks(&[&ci[..], &measured()].concat()).fails_with(6);
     job.assert_stderr_has(&["not measured in time", "no machine was free"]);
     assert_eq!(fleet.states(), ["done", "done", "cancelled"]);
     // A fork has no secrets.
@@ -290,7 +280,7 @@ fn gate_overtakes_back_fill_which_continues_later() {
     fleet.add(&["HEAD~1..HEAD"], &slow);
     let worker = fleet.works(&[]).start();
     fleet.until("SELECT FROM rbench.job WHERE state = 'running'");
-    let gate = fleet.add(&["HEAD~2", "HEAD~1", "--priority", "gate"], &QUICK);
+    let gate = fleet.add(&["HEAD~2", "HEAD~1", "--priority", "gate"], &measured());
     fleet.until("SELECT FROM rbench.job WHERE id = 2 AND state = 'done'");
     assert_eq!(gate, ["2"]);
     let mut jobs = fleet.jobs();

@@ -16,3 +16,21 @@ pub mod tree;
 
 pub use builds::Builds;
 pub use project::TestProject;
+
+/// Options of a comparison that gives a verdict, and is quick.
+pub const QUICK: [&str; 8] = [
+    "--config=build.strategy=relink",
+    "-l",
+    "4",
+    "-m",
+    "1",
+    "-n",
+    "5",
+    "--config=experiment.warm-up=5ms",
+];
+
+/// A quick comparison.
+pub const COMPARE_QUICK: [&str; 9] = {
+    let [strategy, l, builds, m, executions, n, measurements, warm_up] = QUICK;
+    ["compare", strategy, l, builds, m, executions, n, measurements, warm_up]
+};
