@@ -11,7 +11,7 @@ use crate::{
     error::{Error, Exit, Result},
     git::is_range,
     machine,
-    model::{Format, JobState, Priority, Version, short_versions},
+    model::{Format, JobState, Priority, Version},
     project::Project,
     report::{
         quantity::count,
@@ -71,18 +71,22 @@ fn add(args: &QueueAddArgs, address: &Address, console: &Console) -> Result<Exit
                 head: head.clone(),
                 options,
             };
-            let id = database.add_job(&job)?;
-            let options = job.options.iter().map(|option| format!(" {}", quoted(option)));
-            let options: String = options.collect();
-            console.line(&format!("job {id}: {}{options}", short_versions(base, head)));
-            ids.push(id);
+            ids.push(database.add_job(&job)?);
         }
     }
     ids.sort_unstable();
     ids.dedup();
+    let jobs = database.jobs_of(&ids)?;
+    for job in &jobs {
+        let options = job.options.iter().map(|option| format!(" {}", quoted(option)));
+        let options: String = options.collect();
+        console.line(&format!("job {}: {}: {}{options}", job.id, job.state, job.versions()));
+    }
     let numbers = ids.iter().map(|id| format!("{id}\n"));
     Console::result(&numbers.collect::<String>())?;
-    console.line(&format!("{} for class {class}", count(ids.len(), "job")));
+    let done = jobs.iter().filter(|job| job.state == JobState::Done).count();
+    let done = if done > 0 { format!(", of which {done} are done already") } else { String::new() };
+    console.line(&format!("{} for class {class}{done}", count(ids.len(), "job")));
     Ok(Exit::Success)
 }
 

@@ -83,7 +83,7 @@ mod tests {
     #[test]
     fn end_of_a_command_is_noticed() {
         let command = shell("exit 3");
-        assert_eq!(command.wait(None, Duration::from_mins(1)), WaitEnd::Ended);
+        assert_eq!(command.wait(None, Duration::from_secs(60)), WaitEnd::Ended);
         assert_eq!(command.end(Duration::ZERO).unwrap(), Ending::Exited(3));
     }
 
@@ -94,7 +94,7 @@ mod tests {
         let nothing = command.wait(Some(&interrupt), Duration::from_millis(100));
         assert_eq!(nothing, WaitEnd::TimedOut);
         interrupt.set();
-        assert_eq!(command.wait(Some(&interrupt), Duration::from_mins(1)), WaitEnd::Interrupted);
+        assert_eq!(command.wait(Some(&interrupt), Duration::from_secs(60)), WaitEnd::Interrupted);
         command.interrupt();
         assert_eq!(command.end(Duration::from_millis(100)).unwrap(), Ending::Signalled(9));
     }

@@ -53,6 +53,7 @@ CREATE TABLE IF NOT EXISTS job (
 ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02);
 -- The same comparison is queued once.
 CREATE UNIQUE INDEX IF NOT EXISTS job_key ON job (key) WHERE state IN ('queued', 'running');
+CREATE INDEX IF NOT EXISTS job_done ON job (key) WHERE state = 'done';
 CREATE INDEX IF NOT EXISTS job_queued ON job (project, class, priority DESC, id) WHERE state = 'queued';
 CREATE INDEX IF NOT EXISTS job_running ON job (project, class, beat) WHERE state = 'running';
 CREATE INDEX IF NOT EXISTS job_request ON job (project, request) WHERE state IN ('queued', 'running') AND request <> '';
@@ -245,13 +246,15 @@ BEGIN
     RETURN before;
 END $$;
 
--- Queues a comparison, unless it is queued or runs already; its priority may become higher. A newer commit of the same
--- pull request cancels the jobs of older ones.
+-- Queues a comparison, unless it is queued or runs already; its priority may become higher. Back-fill that was done once
+-- is not done again, so that it can be queued each night. A newer commit of the same pull request cancels the jobs of
+-- older ones.
 CREATE OR REPLACE FUNCTION add(about jsonb) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = rbench, pg_temp AS $$
 DECLARE
     given record;
     own_project int;
+    own_key text;
     added bigint;
 BEGIN
     SELECT * INTO given FROM jsonb_to_record(about) AS (
@@ -262,11 +265,16 @@ BEGIN
             WHERE job.project = own_project AND job.request = given.request AND state IN ('queued', 'running')
                 AND job.head <> given.head ORDER BY job.id;
     END IF;
+    own_key := encode(sha256(convert_to(jsonb_build_array(
+        given.project, given.class, given.base, given.head, given.options)::text, 'UTF8')), 'hex');
+    IF given.priority = 'back-fill' THEN
+        SELECT id INTO added FROM job WHERE key = own_key AND state = 'done' ORDER BY id DESC LIMIT 1;
+        IF FOUND THEN
+            RETURN added;
+        END IF;
+    END IF;
     INSERT INTO job (project, class, key, request, priority, format, base, head, options)
-        VALUES (own_project, class_of(given.class),
-            encode(sha256(convert_to(jsonb_build_array(
-                given.project, given.class, given.base, given.head, given.options)::text, 'UTF8')), 'hex'),
-            given.request, array_position(priorities(), given.priority) - 1, given.format, given.base, given.head, given.options)
+        VALUES (own_project, class_of(given.class), own_key, given.request, array_position(priorities(), given.priority) - 1, given.format, given.base, given.head, given.options)
     ON CONFLICT (key) WHERE state IN ('queued', 'running')
     DO UPDATE SET priority = greatest(job.priority, excluded.priority), stop = false
     RETURNING job.id INTO added;

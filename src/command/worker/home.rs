@@ -74,20 +74,30 @@ impl WorkerHome {
         Ok(Self { name, boot, directory, clone, workspace, _lock: lock })
     }
 
-    /// Fetches the commits of a job if the clone lacks them, and checks its head out, so that its bench.toml and
-    /// accepted.toml count. Returns the workspace.
-    pub fn check_out(&self, job: &Claim) -> Result<PathBuf> {
-        let [base, head] = [commit(&job.base)?, commit(&job.head)?];
+    /// Fetches the commits of a job if the clone lacks them.
+    pub fn fetch(&self, job: &Claim) -> Result<()> {
         let is_here = |commit: &&str| {
             Repository::discover(&self.clone)
                 .is_ok_and(|repository| repository.resolve(commit).is_ok())
         };
-        let missing: Vec<&str> = [base, head].into_iter().filter(|one| !is_here(one)).collect();
-        if !missing.is_empty() {
-            let words: Vec<&str> =
-                ["fetch", "--quiet", "--no-tags", "origin"].into_iter().chain(missing).collect();
-            git(&self.clone, &words, "cannot fetch the commits of the job")?;
+        let both = [commit(&job.base)?, commit(&job.head)?];
+        let missing: Vec<&str> = both.into_iter().filter(|one| !is_here(one)).collect();
+        if missing.is_empty() {
+            return Ok(());
         }
+        let words = [&["fetch", "--quiet", "--no-tags", "origin"], &missing[..]].concat();
+        git(&self.clone, &words, "cannot fetch the commits of the job").map(drop)
+    }
+
+    /// True if the remote answers.
+    pub fn reaches_remote(&self) -> bool {
+        git(&self.clone, &["ls-remote", "--quiet", "origin", "HEAD"], "cannot reach the remote")
+            .is_ok()
+    }
+
+    /// Checks the head of a job out, so that its bench.toml and accepted.toml count. Returns the workspace.
+    pub fn check_out(&self, job: &Claim) -> Result<PathBuf> {
+        let head = commit(&job.head)?;
         let tree = self.directory.join("tree");
         let what = || format!("cannot check out {head} at {}", tree.display());
         // Hooks of the clone are for its owner.

@@ -9,7 +9,7 @@ use std::{
     fs::{self, File},
     io::{Read as _, Seek as _, SeekFrom},
     path::Path,
-    process::Command,
+    process::{Command, Stdio},
     time::{Duration, Instant},
 };
 
@@ -45,6 +45,9 @@ const ALONE: Duration = Duration::from_secs(45);
 
 /// The time for a comparison to end in order. It ends the execution that runs.
 const GRACE: Duration = Duration::from_secs(30);
+
+/// The pause when the remote of the clone is away.
+const REMOTE_PAUSE: Duration = Duration::from_secs(60);
 
 /// The number of commits that a worker remembers to have compiled.
 const REMEMBERED: usize = 32;
@@ -183,17 +186,31 @@ impl Worker<'_> {
             self.description.cached.insert(0, version.clone());
         }
         self.description.cached.truncate(REMEMBERED);
-        let started = self.home.check_out(job).and_then(|workspace| {
-            let command = self.command(job, &workspace)?;
-            Ok((workspace, command))
-        });
-        let (workspace, mut command) = match started {
-            Ok(started) => started,
-            // Another machine may reach the remote.
+        let options = match job_options(&job.options) {
+            Ok(options) => options,
+            Err(error) => return self.fail(job, &error, true),
+        };
+        if let Err(error) = self.home.fetch(job) {
+            if self.home.reaches_remote() {
+                return self.fail(job, &error, true);
+            }
+            // It is no fault of the job, and other jobs would fare no better.
+            self.console
+                .line(&format!("job {}: released, since the remote is away: {error}", job.id));
+            self.repeat(|database| database.release(job).map(drop))?;
+            self.sleep(REMOTE_PAUSE);
+            return Ok(());
+        }
+        let workspace = match self.home.check_out(job) {
+            Ok(workspace) => workspace,
             Err(error) => return self.fail(job, &error, false),
         };
-        let what = || format!("cannot start the comparison of job {}", job.id);
-        let command = RunningCommand::start(&mut command).context(Exit::Internal, what)?;
+        let what = || format!("cannot run the comparison of job {}", job.id);
+        let command = match self.start(job, &options, &workspace) {
+            Ok(command) => command,
+            // As after an update of rbench: a fault of this process.
+            Err(error) => return self.give_back_and_end(job, error),
+        };
         let stopped = self.attend(job, &command);
         if stopped.is_some() {
             command.interrupt();
@@ -223,9 +240,14 @@ impl Worker<'_> {
         self.repeat(|database| database.release(job).map(drop))
     }
 
-    /// The command that compares. Its environment has neither the address of the database nor tokens.
-    fn command(&self, job: &Claim, workspace: &Path) -> Result<Command> {
-        let options = job_options(&job.options)?;
+    /// Gives a job back because of a fault that other jobs would meet too, which ends the worker.
+    fn give_back_and_end(&mut self, job: &Claim, error: Error) -> Result<()> {
+        self.repeat(|database| database.release(job).map(drop))?;
+        Err(error)
+    }
+
+    /// Starts the process that compares. Its environment has neither the address of the database nor tokens.
+    fn start(&self, job: &Claim, options: &[String], workspace: &Path) -> Result<RunningCommand> {
         let (log, result) = (self.home.log(), self.home.result());
         let what = || format!("cannot write {}", log.display());
         let out = File::create(&log).context(Exit::Usage, what)?;
@@ -239,10 +261,11 @@ impl Worker<'_> {
             .args(options)
             .arg("--output")
             .arg(&result)
-            .stdin(std::process::Stdio::null())
-            .stdout(std::process::Stdio::null())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
             .stderr(out);
-        Ok(command)
+        let what = || format!("cannot start the comparison of job {}", job.id);
+        RunningCommand::start(&mut command).context(Exit::Internal, what)
     }
 
     /// Waits for the end of a comparison, and reports that it goes on. Returns the reason to stop it, if there is one.
@@ -284,6 +307,9 @@ impl Worker<'_> {
         let report = read(&self.home.result()).ok();
         let report = report.filter(|report| Comparison::parse(report).is_ok());
         let Some(report) = report.filter(|_| has_verdict) else {
+            if let Err(error) = this_executable() {
+                return self.give_back_and_end(job, error);
+            }
             // A commit that does not compile here compiles nowhere.
             let is_permanent = is(&[Exit::Usage, Exit::Build, Exit::Benchmark]);
             let end = end_of(&self.home.log());

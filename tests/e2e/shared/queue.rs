@@ -9,7 +9,7 @@ use super::database::make;
 use crate::support::{
     QUICK, TestProject,
     postgres::Server,
-    rbench::{Outcome, Rbench},
+    rbench::{Outcome, PROGRAM, Rbench},
 };
 
 /// Options of a comparison that is quick and measures all benchmarks.
@@ -116,7 +116,7 @@ fn worker_makes_queued_comparisons_and_sends_the_results() {
     // The newest is made first.
     assert_eq!(exits, [0, 0, 1]);
     let shown = fleet.asks(&["queue", "show", &ids[0]]).ok();
-    shown.assert_stdout_has(&["job 1", "done, normal", "changing", "+100"]);
+    shown.assert_stdout_has(&["job 1", "done, normal", "changing", "regressed"]);
     let json = fleet.asks(&["queue", "show", &ids[0], "--format", "json"]).ok().json("queue-show");
     assert_eq!(json["comparison"]["benchmarks"].as_array().unwrap().len(), 2);
     // The documents are those of an ordinary comparison of this class.
@@ -157,6 +157,44 @@ fn bad_commit_costs_only_its_own_job() {
         .ok()
         .assert_stderr_has(&["is no commit", "cannot queue a comparison with --output"]);
     assert_eq!(fleet.states(), ["failed", "failed", "done"]);
+}
+
+#[test]
+#[ignore = "needs PostgreSQL"]
+fn fault_of_the_machine_costs_no_job() {
+    let fleet = Fleet::new(1);
+    // The clone lacks the commit, and its remote is away.
+    fleet.project.write("count", "2");
+    fleet.project.commit("Newer");
+    fleet.add(&["HEAD"], &measured());
+    fleet.clone.git(&["remote", "set-url", "origin", "/nowhere"]);
+    let worker = fleet.works(&[]).start();
+    fleet.until("SELECT FROM rbench.job WHERE state = 'queued' AND attempt = 1");
+    signal(&worker, Signal::TERM);
+    Outcome::of(worker, "worker")
+        .assert_exit(0)
+        .assert_stderr_has(&["job 1: released, since the remote is away"]);
+    fleet.clone.git(&["remote", "set-url", "origin", fleet.project.root().to_str().unwrap()]);
+
+    // An update replaces the program of a worker.
+    let program = fleet.clone.beside("cargo-rbench");
+    fs::copy(PROGRAM, &program).unwrap();
+    let worker = fleet.works(&[]).program(&program).start();
+    fleet.until("SELECT FROM rbench.job WHERE state = 'running' AND attempt = 2");
+    fs::remove_file(&program).unwrap();
+    let ended = Outcome::of(worker, "worker");
+    if fleet.states() == ["queued"] {
+        ended
+            .assert_stderr_has(&["the executable of rbench was replaced or removed while it runs"]);
+        fleet.works(&["--until-empty"]).ok();
+    }
+    assert_eq!(fleet.states(), ["done"]);
+    assert_eq!(fleet.jobs()[0]["failure"], Value::Null);
+    // Back-fill that was done is not done again.
+    let again = fleet.asks(&["queue", "add", "HEAD~1..HEAD", "--class", "lab", "--", "--no-skip"]);
+    again.ok().assert_stderr_has(&["job 2: queued"]);
+    fleet.add(&["HEAD~1..HEAD"], &measured());
+    assert_eq!(fleet.states(), ["done", "queued"]);
 }
 
 #[test]
