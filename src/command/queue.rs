@@ -42,6 +42,7 @@ fn list(args: &QueueListArgs, address: &Address, console: &Console) -> Result<Ex
     output.write(&QueueReport {
         workers: database.workers()?,
         jobs: database.jobs(args.ended)?,
+        waiting: database.waiting()?,
         format: JOB_FORMAT,
     })?;
     Ok(Exit::Success)

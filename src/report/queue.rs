@@ -22,8 +22,10 @@ use crate::{
 pub struct QueueReport {
     /// By class and name.
     pub workers: Vec<Worker>,
-    /// Running ones, then queued ones in the order in which they are taken, then ended ones, the newest first.
+    /// Running ones, then queued ones in the order in which they are taken, up to 1,000, then ended ones, the newest first.
     pub jobs: Vec<Job>,
+    /// The number of all queued ones.
+    pub waiting: i64,
     /// The newest format of jobs that this rbench writes.
     pub format: i32,
 }
@@ -145,12 +147,14 @@ impl Report for QueueReport {
                 Cell::from(remark(job)),
             ]);
         }
-        let waiting = self.jobs.iter().filter(|job| job.state == JobState::Queued).count();
         let running = self.jobs.iter().filter(|job| job.state == JobState::Running).count();
         let alive = self.workers.iter().filter(|one| one.is_alive).count();
         let lives = if alive == 1 { "lives" } else { "live" };
-        let summary =
-            format!("{} {lives}, {running} running, {waiting} waiting", count(alive, "worker"));
+        let summary = format!(
+            "{} {lives}, {running} running, {} waiting",
+            count(alive, "worker"),
+            self.waiting
+        );
         document.add(Block::paragraph([summary]));
         document.add(Block::table(workers));
         document.add(Block::table(jobs));
@@ -267,6 +271,7 @@ mod tests {
         QueueReport {
             workers: vec![worker("host-1", true), worker("host-2", false)],
             jobs: vec![running, job(3, JobState::Queued), done, failed],
+            waiting: 1,
             format: 1,
         }
     }

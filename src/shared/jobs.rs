@@ -155,8 +155,15 @@ impl Database<'_> {
         Ok(before.is_some_and(|before| before == "queued" || before == "running"))
     }
 
-    /// The jobs of the project that have not ended, those that are taken first at first, and then as many ended ones, the
-    /// newest first.
+    /// The number of jobs of the project that wait.
+    pub fn waiting(&mut self) -> Result<i64> {
+        let project = self.project().to_owned();
+        let query = "SELECT count(*) FROM rbench.queue WHERE project = $1 AND state = 'queued'";
+        self.answer("read", query, &[(&project, Type::TEXT)])
+    }
+
+    /// The jobs of the project that run, those that are taken next, up to 1,000, and then as many ended ones, the newest
+    /// first.
     pub fn jobs(&mut self, ended: u32) -> Result<Vec<Job>> {
         let (project, ended) = (self.project().to_owned(), i64::from(ended));
         let query = format!(

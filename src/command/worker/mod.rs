@@ -28,7 +28,7 @@ use crate::{
     error::{Context as _, Error, Exit, Result},
     machine,
     model::{JobState, short_versions},
-    process::{Ending, Interrupt, RunningCommand, WaitEnd, forget_variable},
+    process::{Ending, Interrupt, RunningCommand, WaitEnd},
     project::Project,
     shared::{Address, Claim, Database, Order, Place, SharedVariables, WorkerDescription},
 };
@@ -54,9 +54,6 @@ const REMEMBERED: usize = 32;
 
 /// Takes jobs until it is stopped.
 pub fn run(args: &WorkerArgs, shared: &SharedVariables) -> Result<Exit> {
-    // What is compiled and measured needs no credentials.
-    let tokens = Provider::ALL.iter().flat_map(|provider| provider.token_variables());
-    tokens.chain(&["SSH_AUTH_SOCK"]).for_each(|name| forget_variable(name));
     let class = match &args.class {
         Some(class) if machine::is_class(class) => class.clone(),
         Some(_) => return Err(machine::not_a_class("--class")),
@@ -254,6 +251,11 @@ impl Worker<'_> {
         // That of an earlier job must not be mistaken for the result of this one.
         let _ = fs::remove_file(&result);
         let mut command = Command::new(this_executable()?);
+        // git needs them here to fetch; code of a commit does not.
+        let tokens = Provider::ALL.iter().flat_map(|provider| provider.token_variables());
+        tokens.chain(&["SSH_AUTH_SOCK"]).for_each(|name| {
+            command.env_remove(name);
+        });
         command
             .current_dir(workspace)
             .env(machine::CLASS_VARIABLE, &self.description.class)
