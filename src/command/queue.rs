@@ -71,6 +71,7 @@ fn add(args: &QueueAddArgs, address: &Address, console: &Console) -> Result<Exit
                 base: base.clone(),
                 head: head.clone(),
                 options,
+                pack: None,
             };
             ids.push(database.add_job(&job)?);
         }

@@ -1,5 +1,7 @@
 //! The queue in PostgreSQL: each question is one function of queue.sql.
 
+use std::io::{Read, Write};
+
 use ::postgres::types::{ToSql, Type};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
@@ -11,6 +13,9 @@ use crate::{
 
 /// The format of jobs; raised with every change that an older worker would not understand.
 pub const JOB_FORMAT: i32 = 1;
+
+/// The largest piece of a pack in bytes.
+const PIECE: u64 = 4 << 20;
 
 /// A comparison to be queued.
 #[derive(Clone, Debug, Serialize)]
@@ -27,6 +32,8 @@ pub struct NewJob {
     pub head: String,
     /// Options of `compare`.
     pub options: Vec<String>,
+    /// The digest of the pack that the worker measures, whose pieces were added before.
+    pub pack: Option<String>,
 }
 
 /// What a worker says about itself with each claim.
@@ -59,6 +66,8 @@ pub struct Claim {
     pub head: String,
     /// Options of `compare`.
     pub options: Vec<String>,
+    /// The digest of the pack to measure: both versions, compiled elsewhere.
+    pub pack: Option<String>,
 }
 
 /// What a worker is told when it reports that it goes on.
@@ -88,6 +97,38 @@ impl Database<'_> {
     pub fn add_job(&mut self, job: &NewJob) -> Result<i64> {
         let about = self.of_project(job)?;
         self.answer("queue in", "SELECT rbench.add($1::jsonb)", &[(&about, Type::TEXT)])
+    }
+
+    /// Adds a pack for jobs: a file of any size.
+    pub fn add_pack(&mut self, digest: &str, pack: &mut impl Read) -> Result<()> {
+        for number in 0i32.. {
+            let mut piece = Vec::new();
+            pack.by_ref()
+                .take(PIECE)
+                .read_to_end(&mut piece)
+                .context(Exit::Usage, || "cannot read the pack")?;
+            if piece.is_empty() {
+                break;
+            }
+            let parameters: [(&(dyn ToSql + Sync), Type); 3] =
+                [(&digest, Type::TEXT), (&number, Type::INT4), (&piece, Type::BYTEA)];
+            self.query("send a pack to", "SELECT rbench.add_piece($1, $2, $3)", &parameters)?;
+        }
+        Ok(())
+    }
+
+    /// Writes the pack of a job, as somebody else added it.
+    pub fn pack(&mut self, job: &Claim, to: &mut impl Write) -> Result<()> {
+        for number in 0i32.. {
+            let parameters: [(&(dyn ToSql + Sync), Type); 3] =
+                [(&job.id, Type::INT8), (&job.attempt, Type::INT4), (&number, Type::INT4)];
+            let rows =
+                self.query("read a pack of", "SELECT rbench.piece($1, $2, $3)", &parameters)?;
+            let piece: Option<&[u8]> = rows.first().and_then(|row| row.try_get(0).ok()).flatten();
+            let Some(piece) = piece else { break };
+            to.write_all(piece).context(Exit::Usage, || "cannot write the pack of a job")?;
+        }
+        Ok(())
     }
 
     /// Takes a job, if there is one for this worker.

@@ -34,6 +34,7 @@ CREATE TABLE IF NOT EXISTS job (
     base       text NOT NULL, -- commits
     head       text NOT NULL,
     options    text[] NOT NULL, -- of `compare`
+    pack       text, -- the digest of what was compiled elsewhere
     state      text NOT NULL DEFAULT 'queued' CHECK (state IN ('queued', 'running', 'done', 'failed', 'cancelled')),
     attempt    int NOT NULL DEFAULT 0, -- raised by each claim: whoever names an earlier one is refused
     losses     int NOT NULL DEFAULT 0, -- attempts without an answer
@@ -51,6 +52,16 @@ CREATE TABLE IF NOT EXISTS job (
     exit       smallint, -- the exit code of `compare`
     report     text -- the comparison as JSON
 ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02);
+-- What jobs measure that was compiled elsewhere, in pieces. A pack is kept as long as a job needs it.
+CREATE TABLE IF NOT EXISTS pack (
+    digest text NOT NULL,
+    number int NOT NULL,
+    bytes  bytea NOT NULL CHECK (octet_length(bytes) <= 4194304),
+    added  timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (digest, number)
+);
+ALTER TABLE pack ALTER bytes SET STORAGE EXTERNAL; -- compressed already
+
 -- The same comparison is queued once.
 CREATE UNIQUE INDEX IF NOT EXISTS job_key ON job (key) WHERE state IN ('queued', 'running');
 CREATE INDEX IF NOT EXISTS job_done ON job (key) WHERE state = 'done';
@@ -81,7 +92,7 @@ $$;
 
 -- Takes a job for a worker, and registers the worker. No row: there is nothing to do.
 CREATE OR REPLACE FUNCTION claim(about jsonb)
-RETURNS TABLE (id bigint, attempt int, base text, head text, options text[])
+RETURNS TABLE (id bigint, attempt int, base text, head text, options text[], pack text)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = rbench, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
@@ -146,7 +157,7 @@ BEGIN
     RETURN QUERY UPDATE job SET
         state = 'running', attempt = job.attempt + 1, worker = given.name, beat = now(), progress = NULL,
         started = coalesce(started, now())
-    WHERE job.id = chosen RETURNING job.id, job.attempt, job.base, job.head, job.options;
+    WHERE job.id = chosen RETURNING job.id, job.attempt, job.base, job.head, job.options, job.pack;
 END $$;
 
 -- Says that an attempt goes on. Returns what to do: continue, release (a gate waits), cancelled, or lost (another
@@ -258,7 +269,8 @@ DECLARE
     added bigint;
 BEGIN
     SELECT * INTO given FROM jsonb_to_record(about) AS (
-        project text, class text, request text, priority text, format int, base text, head text, options text[]);
+        project text, class text, request text, priority text, format int, base text, head text, options text[],
+        pack text);
     own_project := project_of(given.project);
     IF given.request <> '' THEN
         PERFORM cancel(job.id) FROM job
@@ -273,13 +285,31 @@ BEGIN
             RETURN added;
         END IF;
     END IF;
-    INSERT INTO job (project, class, key, request, priority, format, base, head, options)
-        VALUES (own_project, class_of(given.class), own_key, given.request, array_position(priorities(), given.priority) - 1, given.format, given.base, given.head, given.options)
+    INSERT INTO job (project, class, key, request, priority, format, base, head, options, pack)
+        VALUES (own_project, class_of(given.class), own_key, given.request,
+            array_position(priorities(), given.priority) - 1, given.format, given.base, given.head, given.options,
+            given.pack)
     ON CONFLICT (key) WHERE state IN ('queued', 'running')
     DO UPDATE SET priority = greatest(job.priority, excluded.priority), stop = false
     RETURNING job.id INTO added;
     RETURN added;
 END $$;
+
+-- Adds a piece of a pack, before its job. Packs that no job needs any more are deleted.
+CREATE OR REPLACE FUNCTION add_piece(digest text, number int, bytes bytea) RETURNS void
+LANGUAGE sql SECURITY DEFINER SET search_path = rbench, pg_temp AS $$
+    DELETE FROM pack WHERE added < now() - interval '1 h' AND NOT EXISTS (
+        SELECT FROM job WHERE job.pack = pack.digest AND state IN ('queued', 'running'));
+    INSERT INTO pack (digest, number, bytes) VALUES (add_piece.digest, add_piece.number, add_piece.bytes)
+        ON CONFLICT DO NOTHING;
+$$;
+
+-- A piece of the pack of an attempt. Null: there is none with this number.
+CREATE OR REPLACE FUNCTION piece(job bigint, attempt int, number int) RETURNS bytea
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = rbench, pg_temp AS $$
+    SELECT bytes FROM job JOIN pack ON pack.digest = job.pack
+    WHERE job.id = piece.job AND job.attempt = piece.attempt AND state = 'running' AND pack.number = piece.number
+$$;
 
 -- The result of a job, once it is done.
 CREATE OR REPLACE FUNCTION report(job bigint) RETURNS text
@@ -301,8 +331,8 @@ CREATE OR REPLACE VIEW workers AS
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA rbench FROM PUBLIC;
 GRANT USAGE ON SCHEMA rbench TO rbench_work, rbench_queue;
 GRANT SELECT ON meta TO rbench_work, rbench_queue;
-GRANT EXECUTE ON FUNCTION push, missing, claim, beat, finish, fail, release, leave TO rbench_work;
-GRANT EXECUTE ON FUNCTION add, cancel TO rbench_queue;
+GRANT EXECUTE ON FUNCTION push, missing, claim, beat, finish, fail, release, leave, piece TO rbench_work;
+GRANT EXECUTE ON FUNCTION add, add_piece, cancel TO rbench_queue;
 GRANT EXECUTE ON FUNCTION report TO rbench_read, rbench_queue;
 GRANT EXECUTE ON FUNCTION lease, priorities TO rbench_read, rbench_work, rbench_queue; -- called by views
 GRANT SELECT ON queue, workers TO rbench_read, rbench_work, rbench_queue;

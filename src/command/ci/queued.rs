@@ -79,6 +79,7 @@ pub fn compare(
         base: base.clone(),
         head: head.clone(),
         options,
+        pack: None,
     };
     let new: Vec<NewJob> = parts(&options, queue.parts).map(new).collect();
     let ids: Vec<i64> = new.iter().map(|one| database.add_job(one)).collect::<Result<_>>()?;
