@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// The description of a complete compilation. It is written last, so its presence marks completeness.
-const RECORD: &str = "compilation.json";
+pub(super) const RECORD: &str = "compilation.json";
 
 /// Distinguishes the compilations of one version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,0 +1,395 @@
+//! A project that comes from a pack: on a machine without a clone of the repository, without cargo and without a compiler.
+//!
+//! All that is compiled knows the path at which it was compiled. So a pack has one place, the same on every machine, that
+//! any user can have: below [`PLACES`], named by the repository alone. It belongs to the user who extracts the pack, and
+//! nobody else can write there. One pack is in it at a time; the store of results stays.
+
+use std::{
+    env::consts::ARCH,
+    fs::{self, DirBuilder, File},
+    os::unix::fs::{DirBuilderExt as _, MetadataExt as _},
+    path::{Component, Path, PathBuf},
+};
+
+use serde::{Deserialize, Serialize};
+
+use super::Project;
+use crate::{
+    builds::{CacheDirs, Event, Observer, PACKED, PackedBuilds, files},
+    config::BenchToml,
+    elf::Digest,
+    error::{Context, Error, Exit, Result},
+    git::Repository,
+    log,
+    model::{BenchTarget, CompileSettings, Members, TargetFilter, Version},
+    pack::{Pack, PackedFile},
+    shell::quoted,
+};
+
+/// The variable that replaces [`PLACES`].
+const PLACES_VARIABLE: &str = "RBENCH_PACK_DIR";
+
+/// The directory for the places of packs: every user may write there, and the system does not empty it at its start.
+const PLACES: &str = "/var/tmp";
+
+/// The files of the workspace that a comparison reads besides those of its versions.
+const SETTINGS: [&str; 2] = ["bench.toml", "accepted.toml"];
+
+/// The parts of a pack, by the first directory of its files.
+const SETTINGS_PART: &str = "settings";
+const LIBRARIES_PART: &str = "turns";
+const OBJECTS: &str = "objects/pack";
+
+/// The digest of the pack that is extracted; without this file, none is completely.
+const EXTRACTED: &str = "extracted.json";
+
+/// The store of the results of all packs of a repository.
+const STORE: &str = "results.sqlite";
+
+/// What a pack is about.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PackedProject {
+    /// The version of rbench that packed: another one may link other layouts.
+    rbench: String,
+    architecture: String,
+    /// The identity of the repository.
+    repository: String,
+    /// The path that the pack has to have.
+    place: PathBuf,
+    /// The commits whose parents the clone lacks.
+    shallow: Option<String>,
+    /// The directory of the workspace in the repository.
+    workspace: PathBuf,
+    members: Members,
+    bench_targets: Vec<BenchTarget>,
+    /// The selected packages, if others are the default.
+    pub(super) packages: Option<String>,
+    /// Base and head.
+    pub versions: [Version; 2],
+    /// The settings that they were compiled with.
+    pub settings: CompileSettings,
+    /// The bench targets that were compiled.
+    pub targets: TargetFilter,
+    /// Their compilations.
+    pub builds: PackedBuilds,
+    /// The digest of the pack.
+    #[serde(skip)]
+    digest: Option<Digest>,
+}
+
+/// The directories for the files of a pack.
+pub struct PackPlaces {
+    /// For files that are made for it.
+    pub staging: PathBuf,
+    /// Of compilations, on the machine that measures.
+    pub storage: PathBuf,
+}
+
+impl Project {
+    /// Compiles, from now on, at the path that a pack of this repository has on every machine.
+    pub fn keep_for_packing(&mut self) -> Result<()> {
+        let repository = self.repository.identity()?;
+        let place = place_of(&repository)?;
+        prepare(&place)?;
+        refuse_strangers_configuration(&place)?;
+        let dirs = CacheDirs::for_packing(&place, &repository, &self.workspace, &self.target);
+        self.cache_dirs = dirs.into();
+        Ok(())
+    }
+
+    /// The directories for a pack of this project, which [is kept](Self::keep_for_packing) for it.
+    pub fn pack_places(&self) -> Result<PackPlaces> {
+        let dirs = self.cache_dirs()?;
+        let storage = CacheDirs::of_pack(dirs.outside()).storage().to_owned();
+        Ok(PackPlaces { staging: dirs.temporary().join("pack"), storage })
+    }
+
+    /// The part of a pack that has the storage of compilations.
+    pub fn storage_in_pack() -> &'static Path {
+        Path::new(PACKED)
+    }
+
+    /// The part of a pack that has the libraries that are preloaded into benchmarks.
+    pub fn libraries_in_pack() -> &'static Path {
+        Path::new(LIBRARIES_PART)
+    }
+
+    /// Describes the project in a pack of these versions.
+    pub fn packed_as(
+        &self,
+        versions: [Version; 2],
+        settings: CompileSettings,
+        targets: TargetFilter,
+        builds: PackedBuilds,
+    ) -> Result<PackedProject> {
+        let root = self.repository.root();
+        Ok(PackedProject {
+            rbench: env!("CARGO_PKG_VERSION").to_owned(),
+            architecture: ARCH.to_owned(),
+            repository: self.repository.identity()?,
+            place: self.cache_dirs()?.outside().to_owned(),
+            shallow: self.repository.shallow_commits(),
+            workspace: self.workspace.strip_prefix(root).unwrap_or(Path::new("")).to_owned(),
+            members: self.members.clone(),
+            bench_targets: self.bench_targets.clone(),
+            packages: self.selected_packages(&targets)?,
+            versions,
+            settings,
+            targets,
+            builds,
+            digest: None,
+        })
+    }
+
+    /// The files of the project itself for a pack: settings, and git's objects of the versions.
+    pub fn files_for_pack(
+        &self,
+        versions: &[Version; 2],
+        staging: &Path,
+    ) -> Result<Vec<PackedFile>> {
+        let objects = staging.join("objects");
+        self.repository.write_objects(versions, &objects)?;
+        let plain = |path: PathBuf, source| PackedFile { path, source, is_executable: false };
+        let mut files = vec![plain(OBJECTS.into(), objects)];
+        for name in SETTINGS {
+            let source = self.workspace.join(name);
+            if source.is_file() {
+                files.push(plain(Path::new(SETTINGS_PART).join(name), source));
+            }
+        }
+        Ok(files)
+    }
+
+    /// The project in the pack `file`, extracted to its place unless it is there already.
+    pub fn from_pack(file: &Path, config: &[String], observer: &dyn Observer) -> Result<Self> {
+        let pack: Pack<PackedProject> = Pack::open(file)?;
+        let about = pack.about().clone();
+        let what = || format!("cannot use the pack {}", file.display());
+        about.refuse_if_strange(what)?;
+        let place = about.place.clone();
+        prepare(&place)?;
+        log::keep_in(&CacheDirs::run_logs(&place));
+        let digest = pack.digest();
+        let dirs = CacheDirs::of_pack(&place);
+        let lock = dirs.lock(|path| observer.build_event(&Event::Locked(path)))?;
+        if extracted(&place) != Some(digest) {
+            observer.build_event(&Event::Note(&format!(
+                "extracting {} MiB to {}",
+                pack.size() >> 20,
+                place.display()
+            )));
+            extract(pack, &about)?;
+            files::write_json(&place.join(EXTRACTED), &digest)?;
+        }
+        drop(lock);
+        let repository = Repository::discover(&repository_in(&place))?;
+        let workspace = repository.root().join(&about.workspace);
+        let file = BenchToml::read(&workspace)?.with(config)?;
+        let repository = repository.with_variants(file.variants());
+        Ok(Self {
+            repository,
+            file,
+            manifest: None,
+            members: about.members.clone(),
+            bench_roots: Vec::new(),
+            bench_targets: about.bench_targets.clone(),
+            packages: Vec::new(),
+            target: place,
+            cache_dirs: dirs.into(),
+            packed: Some(PackedProject { digest: Some(digest), ..about }),
+            workspace,
+        })
+    }
+}
+
+impl PackedProject {
+    /// The store of results.
+    pub(super) fn store(&self) -> PathBuf {
+        self.place.join(STORE)
+    }
+
+    /// Refuses to go on if another process has extracted another pack here since. The lock must be held.
+    pub(super) fn refuse_if_replaced(&self) -> Result<()> {
+        if extracted(&self.place) == self.digest {
+            return Ok(());
+        }
+        Err(Error::new(Exit::Usage, "cannot use the pack any longer")
+            .cause(format!("another one was extracted to {}", self.place.display()))
+            .hint("run the command again"))
+    }
+
+    /// Refuses a pack that was not made for this machine and this rbench, or that nobody made.
+    fn refuse_if_strange(&self, what: impl Fn() -> String) -> Result<()> {
+        let refused = |cause: String| Err(Error::new(Exit::Usage, what()).cause(cause));
+        let own = env!("CARGO_PKG_VERSION");
+        if self.rbench != own {
+            return refused(format!("rbench {} wrote it, and this is {own}", self.rbench));
+        }
+        if self.architecture != ARCH {
+            return refused(format!(
+                "its programs are for {}, and this is {ARCH}",
+                self.architecture
+            ));
+        }
+        let is_hex = |text: &str| text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let is_plain = |path: &Path| {
+            path.components().all(|part| matches!(part, Component::Normal(name) if name != ".git"))
+        };
+        let is_version = |version: &Version| {
+            let name = version.variant.as_ref().map(|variant| Path::new(&variant.name));
+            let ids = [Some(&version.tree), version.commit.as_ref()];
+            ids.into_iter().flatten().all(|id| is_hex(id) && matches!(id.len(), 40 | 64))
+                && name.is_none_or(|name| name.components().count() == 1 && is_plain(name))
+        };
+        if self.repository.len() != 16
+            || !is_hex(&self.repository)
+            || !is_plain(&self.workspace)
+            || !self.versions.iter().all(is_version)
+        {
+            return refused("it names a repository or a version that cannot be".to_owned());
+        }
+        let place = place_of(&self.repository)?;
+        if self.place != place {
+            let parent = self.place.parent().unwrap_or(Path::new("/"));
+            return Err(Error::new(Exit::Usage, what())
+                .cause(format!(
+                    "it was compiled at {}, and here it would be at {}",
+                    self.place.display(),
+                    place.display()
+                ))
+                .hint(format!("set {PLACES_VARIABLE}={}", quoted(parent))));
+        }
+        Ok(())
+    }
+}
+
+/// The place of packs of the repository with this identity.
+fn place_of(repository: &str) -> Result<PathBuf> {
+    let places = std::env::var_os(PLACES_VARIABLE).filter(|given| !given.is_empty());
+    let places = places.map_or_else(|| PLACES.into(), PathBuf::from);
+    if !places.is_absolute() {
+        let what = format!("cannot use {PLACES_VARIABLE}={}", places.display());
+        return Err(Error::new(Exit::Usage, what).cause("it is not an absolute path"));
+    }
+    Ok(places.join(format!("cargo-rbench-{repository}")))
+}
+
+/// Makes the place of a pack, or checks that it belongs to this user alone.
+fn prepare(place: &Path) -> Result<()> {
+    let what = || format!("cannot use {}", place.display());
+    if let Some(parent) = place.parent() {
+        files::create_directory(parent)?;
+    }
+    match DirBuilder::new().mode(0o700).create(place) {
+        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
+            return Err(error).context(Exit::Usage, what);
+        }
+        _ => {}
+    }
+    let found = fs::symlink_metadata(place).context(Exit::Usage, what)?;
+    let is_own = found.uid() == rustix::process::geteuid().as_raw();
+    let cause = match () {
+        () if !found.is_dir() => "it is no directory",
+        () if !is_own => "it belongs to another user",
+        () if found.mode() & 0o022 != 0 => "other users may write there",
+        () => return Ok(()),
+    };
+    Err(Error::new(Exit::Usage, what()).cause(cause).hint(format!(
+        "have it removed, or set {PLACES_VARIABLE} to another directory, the same on the machine that compiles"
+    )))
+}
+
+/// Refuses to compile below a directory where another user has put configuration, which cargo and rustup would obey.
+fn refuse_strangers_configuration(place: &Path) -> Result<()> {
+    const OBEYED: [&str; 4] = [".cargo", "Cargo.toml", "rust-toolchain", "rust-toolchain.toml"];
+    let own = rustix::process::geteuid().as_raw();
+    let all = place.ancestors().flat_map(|directory| OBEYED.map(|name| directory.join(name)));
+    for path in all {
+        let owner = fs::symlink_metadata(&path).map(|found| found.uid());
+        if owner.is_ok_and(|owner| owner != own && owner != 0) {
+            return Err(Error::new(Exit::Usage, format!("cannot compile in {}", place.display()))
+                .cause(format!(
+                    "{} belongs to another user, and cargo would use it",
+                    path.display()
+                ))
+                .hint(format!("have it removed, or set {PLACES_VARIABLE} to another directory")));
+        }
+    }
+    Ok(())
+}
+
+fn repository_in(place: &Path) -> PathBuf {
+    place.join("repository")
+}
+
+/// The digest of the pack that is completely extracted here.
+fn extracted(place: &Path) -> Option<Digest> {
+    files::read_json(&place.join(EXTRACTED))
+}
+
+/// Replaces the pack that is in its place by this one.
+fn extract(pack: Pack<PackedProject>, about: &PackedProject) -> Result<()> {
+    let place = &about.place;
+    let what = || format!("cannot extract the pack to {}", place.display());
+    match fs::remove_file(place.join(EXTRACTED)) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            return Err(error).context(Exit::Usage, what);
+        }
+        _ => {}
+    }
+    let dirs = CacheDirs::of_pack(place);
+    let new = tempfile::Builder::new().prefix(files::UNFINISHED).tempdir_in(place);
+    let new = new.context(Exit::Usage, what)?;
+    // Before it is known to be whole, nothing of it is at the path where it is used.
+    pack.extract(new.path()).map_err(|error| files::or_full_disk(error, place))?;
+    for replaced in [
+        dirs.storage().to_owned(),
+        dirs.interleaving_libraries(),
+        repository_in(place),
+        dirs.checkouts(),
+    ] {
+        files::remove_directory(&replaced)?;
+    }
+    for (part, path) in
+        [(PACKED, dirs.storage().to_owned()), (LIBRARIES_PART, dirs.interleaving_libraries())]
+    {
+        let extracted = new.path().join(part);
+        if extracted.is_dir() {
+            fs::rename(extracted, path).context(Exit::Usage, what)?;
+        }
+    }
+    let objects = File::open(new.path().join(OBJECTS)).context(Exit::Usage, what)?;
+    let head = &about.versions[1];
+    let shallow = about.shallow.as_deref();
+    let repository = Repository::from_objects(&repository_in(place), objects, head, shallow)?;
+    let workspace = repository.root().join(&about.workspace);
+    files::create_directory(&workspace)?;
+    for name in SETTINGS {
+        let settings = new.path().join(SETTINGS_PART).join(name);
+        if settings.is_file() {
+            fs::rename(settings, workspace.join(name)).context(Exit::Usage, what)?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    use super::*;
+
+    #[test]
+    fn prepare_accepts_only_a_private_directory() {
+        let scratch = tempfile::tempdir().unwrap();
+        let path = |name: &str| scratch.path().join(name);
+        prepare(&path("new")).unwrap();
+        assert_eq!(fs::metadata(path("new")).unwrap().permissions().mode() & 0o777, 0o700);
+        prepare(&path("new")).unwrap();
+        fs::set_permissions(path("new"), fs::Permissions::from_mode(0o777)).unwrap();
+        assert!(prepare(&path("new")).unwrap_err().to_string().contains("other users may write"));
+        symlink(scratch.path(), path("link")).unwrap();
+        assert!(prepare(&path("link")).unwrap_err().to_string().contains("no directory"));
+    }
+}
