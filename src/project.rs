@@ -1,6 +1,7 @@
 //! The user's project: repository, workspace, target dir and configuration, found from the current
 //! directory.
 
+mod pack;
 mod packed;
 
 use std::{

@@ -14,11 +14,11 @@ use super::{
     cache_dirs::{CacheDirs, CacheLock},
     cargo::CargoContext,
     clean::{self, Pruned},
+    compilation::PackedBuilds,
     config::{self, ConfigFiles},
     environment::{Environment, TOOLCHAIN, is_dropped},
     files::{self, UNFINISHED},
     key::KeyMaker,
-    packed::PackedBuilds,
     tool, wrapper,
 };
 use crate::{
@@ -130,7 +130,7 @@ impl BuildEnv<'_> {
         salt: Option<LayoutSeed>,
     ) -> Result<CargoContext> {
         if self.packed.is_some() {
-            return Err(self.cannot_compile(&source.version.to_string()));
+            return Err(tool::cannot_compile(&source.version.to_string()));
         }
         self.check_variant(source.version)?;
         let directory = source.checkout.join(&self.workspace);

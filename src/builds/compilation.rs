@@ -154,3 +154,15 @@ pub struct BuildScript {
     /// The directories of native libraries in the script's notation, with or without a kind.
     pub libraries: Vec<String>,
 }
+
+/// What the machine that compiled knows about the compilations of a pack.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PackedBuilds {
+    /// The compilation of each version, by the version's identity.
+    pub compilations: Vec<(String, String)>,
+    /// The variables that cargo and rustc read there: names, with hashes of the values.
+    pub environment: Vec<String>,
+    /// The hash of cargo's configuration there.
+    pub configs: Option<String>,
+}

@@ -39,7 +39,7 @@ use std::{ffi::OsString, process::ExitCode};
 
 pub use build_env::{BuildEnv, Event, Observer, Source, VersionFiles};
 pub use cache_dirs::{CacheDirs, CacheLock, PACKED, cache_directory};
-pub use compilation::{Compilation, CompilationRecord, CompiledTarget};
+pub use compilation::{Compilation, CompilationRecord, CompiledTarget, PackedBuilds};
 pub use compile_time::{CompileTime, TimedCompilation};
 pub use config::ConfigFiles;
 pub use default_link::ListedExecutable;
@@ -47,7 +47,6 @@ pub use discovery::{Workspace, is_default_member};
 pub use features::features_off;
 pub use link::{BuildRecord, LinkedBuild};
 pub use lock_file::changed_dependencies;
-pub use packed::PackedBuilds;
 pub use packing::{PackingPlaces, TRACES};
 pub use tool::run_or as run_tool_or;
 pub use version_builds::{BuildRequest, Compiled, TargetBuilds, VersionBuilds};

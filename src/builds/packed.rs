@@ -6,31 +6,17 @@ use std::{
     path::{Component, Path},
 };
 
-use serde::{Deserialize, Serialize};
-
 use super::{
     build_env::{BuildEnv, Event, Source},
     clean,
-    compilation::{Compilation, Instance},
-    files,
+    compilation::{Compilation, Instance, PackedBuilds},
+    files, tool,
 };
 use crate::error::{Context, Error, Exit, Result};
 
 /// The files of a compilation that belong into its checkout although no commit has them: what a build script writes
 /// there, and an added lock file.
 pub(super) const ADDED: &str = "added";
-
-/// What the machine that compiled knows about the compilations of a pack.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct PackedBuilds {
-    /// The compilation of each version, by the version's identity.
-    pub compilations: Vec<(String, String)>,
-    /// The variables that cargo and rustc read there: names, with hashes of the values.
-    pub environment: Vec<String>,
-    /// The hash of cargo's configuration there.
-    pub configs: Option<String>,
-}
 
 impl BuildEnv<'_> {
     /// The names and hashes of the variables that change the output of cargo and rustc, where the versions were compiled;
@@ -59,7 +45,7 @@ impl BuildEnv<'_> {
     ) -> Result<Compilation> {
         let version = source.version;
         if instance != Instance::First {
-            return Err(self.cannot_compile(&version.to_string()));
+            return Err(tool::cannot_compile(&version.to_string()));
         }
         let identity = version.identity();
         let key = packed.compilations.iter().find(|(known, _)| *known == identity);
@@ -80,14 +66,6 @@ impl BuildEnv<'_> {
         clean::mark_used(&home);
         self.observer.build_event(&Event::Compiled { version: &version.to_string(), took: None });
         Ok(found)
-    }
-
-    /// The error of everything that needs a compiler, where the versions come from a pack.
-    pub(super) fn cannot_compile(&self, version: &str) -> Error {
-        Error::new(Exit::Usage, format!("cannot compile {version} again"))
-            .cause("its compilation comes from a pack, and only its layouts can be linked here")
-            .hint("use a layout and a strategy that need no compiler: --layout same-address, --config build.strategy=relink")
-            .hint("or compare in a clone: cargo rbench compare BASE HEAD")
     }
 
     /// Refuses a compilation whose description leads elsewhere.

@@ -19,6 +19,9 @@ use crate::{
     error::{Context, Error, Exit, Result},
 };
 
+/// Why the seal of a pack is wrong.
+const CHANGED: &str = "the digest of all its bytes is another one";
+
 /// A pack whose index was read.
 pub struct Pack<T> {
     path: PathBuf,
@@ -61,6 +64,17 @@ impl<T: DeserializeOwned> Pack<T> {
     /// The digest of its bytes, as the pack itself says.
     pub fn digest(&self) -> Digest {
         Digest::compute(&self.seal)
+    }
+
+    /// Fails if any byte of the pack was changed, for who does not extract it.
+    pub fn check(&self) -> Result<()> {
+        let check = || {
+            let file = File::open(&self.path)?;
+            let before_seal = file.metadata()?.len().saturating_sub(SEAL as u64);
+            let (_, digest) = copy(file.take(before_seal), io::sink())?;
+            if seal(digest) == self.seal { Ok(()) } else { Err(damaged(CHANGED)) }
+        };
+        check().map_err(|error| damage(&self.path, &error, "a byte of it"))
     }
 
     /// The sum of the sizes of its different contents, in bytes.
@@ -112,11 +126,7 @@ impl<T: DeserializeOwned> Pack<T> {
         let finish = || {
             expect(&mut archive, &tar::END)?;
             let Hashed { hasher, .. } = archive.finish()?;
-            if seal(hasher.finalize().into()) == known {
-                Ok(())
-            } else {
-                Err(damaged("the digest of all its bytes is another one"))
-            }
+            if seal(hasher.finalize().into()) == known { Ok(()) } else { Err(damaged(CHANGED)) }
         };
         finish().map_err(|error| damage(&path, &error, "the end"))?;
         Ok(index.about)

@@ -65,6 +65,8 @@ fn every_changed_byte_is_refused() {
             let mut bytes = whole.clone();
             bytes[position] ^= flip;
             fs::write(&damaged, bytes).unwrap();
+            let checked = Pack::<String>::open(&damaged).and_then(|pack| pack.check());
+            assert!(checked.is_err(), "byte {position}");
             let into = scratch.path().join(format!("{position}-{flip}"));
             let error = extract(&damaged, &into).expect_err(&format!("byte {position}"));
             assert!(error.to_string().contains("cannot read the pack"), "{error}");

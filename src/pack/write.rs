@@ -42,7 +42,7 @@ pub fn write(path: &Path, about: &impl Serialize, files: &[PackedFile]) -> Resul
 }
 
 /// The index, with a source for each of its contents.
-fn index<'f, T: Serialize>(about: T, files: &'f [PackedFile]) -> Result<(Vec<&'f Path>, Index<T>)> {
+fn index<T: Serialize>(about: T, files: &[PackedFile]) -> Result<(Vec<&Path>, Index<T>)> {
     let read = |file: &PackedFile| {
         let what = || format!("cannot read {}", file.source.display());
         File::open(&file.source)

@@ -13,16 +13,13 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::Project;
 use crate::{
-    builds::{CacheDirs, Event, Observer, PACKED, PackedBuilds, files},
-    config::BenchToml,
+    builds::{CacheDirs, PACKED, PackedBuilds, files},
     elf::Digest,
     error::{Context, Error, Exit, Result},
     git::Repository,
-    log,
     model::{BenchTarget, CompileSettings, Members, TargetFilter, Version},
-    pack::{Pack, PackedFile},
+    pack::Pack,
     shell::quoted,
 };
 
@@ -33,15 +30,15 @@ const PLACES_VARIABLE: &str = "RBENCH_PACK_DIR";
 const PLACES: &str = "/var/tmp";
 
 /// The files of the workspace that a comparison reads besides those of its versions.
-const SETTINGS: [&str; 2] = ["bench.toml", "accepted.toml"];
+pub(super) const SETTINGS: [&str; 2] = ["bench.toml", "accepted.toml"];
 
 /// The parts of a pack, by the first directory of its files.
-const SETTINGS_PART: &str = "settings";
-const LIBRARIES_PART: &str = "turns";
-const OBJECTS: &str = "objects/pack";
+pub(super) const SETTINGS_PART: &str = "settings";
+pub(super) const LIBRARIES_PART: &str = "turns";
+pub(super) const OBJECTS: &str = "objects/pack";
 
 /// The digest of the pack that is extracted; without this file, none is completely.
-const EXTRACTED: &str = "extracted.json";
+pub(super) const EXTRACTED: &str = "extracted.json";
 
 /// The store of the results of all packs of a repository.
 const STORE: &str = "results.sqlite";
@@ -51,18 +48,18 @@ const STORE: &str = "results.sqlite";
 #[serde(deny_unknown_fields)]
 pub struct PackedProject {
     /// The version of rbench that packed: another one may link other layouts.
-    rbench: String,
-    architecture: String,
+    pub(super) rbench: String,
+    pub(super) architecture: String,
     /// The identity of the repository.
-    repository: String,
+    pub(super) repository: String,
     /// The path that the pack has to have.
-    place: PathBuf,
+    pub(super) place: PathBuf,
     /// The commits whose parents the clone lacks.
-    shallow: Option<String>,
+    pub(super) shallow: Option<String>,
     /// The directory of the workspace in the repository.
-    workspace: PathBuf,
-    members: Members,
-    bench_targets: Vec<BenchTarget>,
+    pub(super) workspace: PathBuf,
+    pub(super) members: Members,
+    pub(super) bench_targets: Vec<BenchTarget>,
     /// The selected packages, if others are the default.
     pub(super) packages: Option<String>,
     /// Base and head.
@@ -75,7 +72,7 @@ pub struct PackedProject {
     pub builds: PackedBuilds,
     /// The digest of the pack.
     #[serde(skip)]
-    digest: Option<Digest>,
+    pub(super) digest: Option<Digest>,
 }
 
 /// The directories for the files of a pack.
@@ -84,123 +81,6 @@ pub struct PackPlaces {
     pub staging: PathBuf,
     /// Of compilations, on the machine that measures.
     pub storage: PathBuf,
-}
-
-impl Project {
-    /// Compiles, from now on, at the path that a pack of this repository has on every machine.
-    pub fn keep_for_packing(&mut self) -> Result<()> {
-        let repository = self.repository.identity()?;
-        let place = place_of(&repository)?;
-        prepare(&place)?;
-        refuse_strangers_configuration(&place)?;
-        let dirs = CacheDirs::for_packing(&place, &repository, &self.workspace, &self.target);
-        self.cache_dirs = dirs.into();
-        Ok(())
-    }
-
-    /// The directories for a pack of this project, which [is kept](Self::keep_for_packing) for it.
-    pub fn pack_places(&self) -> Result<PackPlaces> {
-        let dirs = self.cache_dirs()?;
-        let storage = CacheDirs::of_pack(dirs.outside()).storage().to_owned();
-        Ok(PackPlaces { staging: dirs.temporary().join("pack"), storage })
-    }
-
-    /// The part of a pack that has the storage of compilations.
-    pub fn storage_in_pack() -> &'static Path {
-        Path::new(PACKED)
-    }
-
-    /// The part of a pack that has the libraries that are preloaded into benchmarks.
-    pub fn libraries_in_pack() -> &'static Path {
-        Path::new(LIBRARIES_PART)
-    }
-
-    /// Describes the project in a pack of these versions.
-    pub fn packed_as(
-        &self,
-        versions: [Version; 2],
-        settings: CompileSettings,
-        targets: TargetFilter,
-        builds: PackedBuilds,
-    ) -> Result<PackedProject> {
-        let root = self.repository.root();
-        Ok(PackedProject {
-            rbench: env!("CARGO_PKG_VERSION").to_owned(),
-            architecture: ARCH.to_owned(),
-            repository: self.repository.identity()?,
-            place: self.cache_dirs()?.outside().to_owned(),
-            shallow: self.repository.shallow_commits(),
-            workspace: self.workspace.strip_prefix(root).unwrap_or(Path::new("")).to_owned(),
-            members: self.members.clone(),
-            bench_targets: self.bench_targets.clone(),
-            packages: self.selected_packages(&targets)?,
-            versions,
-            settings,
-            targets,
-            builds,
-            digest: None,
-        })
-    }
-
-    /// The files of the project itself for a pack: settings, and git's objects of the versions.
-    pub fn files_for_pack(
-        &self,
-        versions: &[Version; 2],
-        staging: &Path,
-    ) -> Result<Vec<PackedFile>> {
-        let objects = staging.join("objects");
-        self.repository.write_objects(versions, &objects)?;
-        let plain = |path: PathBuf, source| PackedFile { path, source, is_executable: false };
-        let mut files = vec![plain(OBJECTS.into(), objects)];
-        for name in SETTINGS {
-            let source = self.workspace.join(name);
-            if source.is_file() {
-                files.push(plain(Path::new(SETTINGS_PART).join(name), source));
-            }
-        }
-        Ok(files)
-    }
-
-    /// The project in the pack `file`, extracted to its place unless it is there already.
-    pub fn from_pack(file: &Path, config: &[String], observer: &dyn Observer) -> Result<Self> {
-        let pack: Pack<PackedProject> = Pack::open(file)?;
-        let about = pack.about().clone();
-        let what = || format!("cannot use the pack {}", file.display());
-        about.refuse_if_strange(what)?;
-        let place = about.place.clone();
-        prepare(&place)?;
-        log::keep_in(&CacheDirs::run_logs(&place));
-        let digest = pack.digest();
-        let dirs = CacheDirs::of_pack(&place);
-        let lock = dirs.lock(|path| observer.build_event(&Event::Locked(path)))?;
-        if extracted(&place) != Some(digest) {
-            observer.build_event(&Event::Note(&format!(
-                "extracting {} MiB to {}",
-                pack.size() >> 20,
-                place.display()
-            )));
-            extract(pack, &about)?;
-            files::write_json(&place.join(EXTRACTED), &digest)?;
-        }
-        drop(lock);
-        let repository = Repository::discover(&repository_in(&place))?;
-        let workspace = repository.root().join(&about.workspace);
-        let file = BenchToml::read(&workspace)?.with(config)?;
-        let repository = repository.with_variants(file.variants());
-        Ok(Self {
-            repository,
-            file,
-            manifest: None,
-            members: about.members.clone(),
-            bench_roots: Vec::new(),
-            bench_targets: about.bench_targets.clone(),
-            packages: Vec::new(),
-            target: place,
-            cache_dirs: dirs.into(),
-            packed: Some(PackedProject { digest: Some(digest), ..about }),
-            workspace,
-        })
-    }
 }
 
 impl PackedProject {
@@ -220,7 +100,7 @@ impl PackedProject {
     }
 
     /// Refuses a pack that was not made for this machine and this rbench, or that nobody made.
-    fn refuse_if_strange(&self, what: impl Fn() -> String) -> Result<()> {
+    pub(super) fn refuse_if_strange(&self, what: impl Fn() -> String) -> Result<()> {
         let refused = |cause: String| Err(Error::new(Exit::Usage, what()).cause(cause));
         let own = env!("CARGO_PKG_VERSION");
         if self.rbench != own {
@@ -265,7 +145,7 @@ impl PackedProject {
 }
 
 /// The place of packs of the repository with this identity.
-fn place_of(repository: &str) -> Result<PathBuf> {
+pub(super) fn place_of(repository: &str) -> Result<PathBuf> {
     let places = std::env::var_os(PLACES_VARIABLE).filter(|given| !given.is_empty());
     let places = places.map_or_else(|| PLACES.into(), PathBuf::from);
     if !places.is_absolute() {
@@ -276,7 +156,7 @@ fn place_of(repository: &str) -> Result<PathBuf> {
 }
 
 /// Makes the place of a pack, or checks that it belongs to this user alone.
-fn prepare(place: &Path) -> Result<()> {
+pub(super) fn prepare(place: &Path) -> Result<()> {
     let what = || format!("cannot use {}", place.display());
     if let Some(parent) = place.parent() {
         files::create_directory(parent)?;
@@ -301,7 +181,7 @@ fn prepare(place: &Path) -> Result<()> {
 }
 
 /// Refuses to compile below a directory where another user has put configuration, which cargo and rustup would obey.
-fn refuse_strangers_configuration(place: &Path) -> Result<()> {
+pub(super) fn refuse_strangers_configuration(place: &Path) -> Result<()> {
     const OBEYED: [&str; 4] = [".cargo", "Cargo.toml", "rust-toolchain", "rust-toolchain.toml"];
     let own = rustix::process::geteuid().as_raw();
     let all = place.ancestors().flat_map(|directory| OBEYED.map(|name| directory.join(name)));
@@ -319,17 +199,17 @@ fn refuse_strangers_configuration(place: &Path) -> Result<()> {
     Ok(())
 }
 
-fn repository_in(place: &Path) -> PathBuf {
+pub(super) fn repository_in(place: &Path) -> PathBuf {
     place.join("repository")
 }
 
 /// The digest of the pack that is completely extracted here.
-fn extracted(place: &Path) -> Option<Digest> {
+pub(super) fn extracted(place: &Path) -> Option<Digest> {
     files::read_json(&place.join(EXTRACTED))
 }
 
 /// Replaces the pack that is in its place by this one.
-fn extract(pack: Pack<PackedProject>, about: &PackedProject) -> Result<()> {
+pub(super) fn extract(pack: Pack<PackedProject>, about: &PackedProject) -> Result<()> {
     let place = &about.place;
     let what = || format!("cannot extract the pack to {}", place.display());
     match fs::remove_file(place.join(EXTRACTED)) {
