@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{files, inputs::InputFile, recipe::Recipe};
 use crate::{
-    elf::Digest,
+    elf::{CLibraryVersion, Digest},
     error::Result,
     model::{BenchTarget, LayoutSeed},
 };
@@ -165,4 +165,6 @@ pub struct PackedBuilds {
     pub environment: Vec<String>,
     /// The hash of cargo's configuration there.
     pub configs: Option<String>,
+    /// The version of the GNU C library that their programs and the linker need.
+    pub c_library: Option<CLibraryVersion>,
 }

@@ -12,7 +12,10 @@ use super::{
     compilation::{Compilation, Instance, PackedBuilds},
     files, tool,
 };
-use crate::error::{Context, Error, Exit, Result};
+use crate::{
+    elf::{CLibraryVersion, parse_c_library_version},
+    error::{Context, Error, Exit, Result},
+};
 
 /// The files of a compilation that belong into its checkout although no commit has them: what a build script writes
 /// there, and an added lock file.
@@ -53,6 +56,14 @@ impl BuildEnv<'_> {
         let key = key.map(|(_, key)| key).filter(|key| is_key(key)).ok_or_else(|| {
             Error::new(Exit::Usage, what()).cause("the pack has no compilation of this version")
         })?;
+        if let (Some(needed), Some(own)) = (packed.c_library, own_c_library())
+            && needed > own
+        {
+            let [needed, own] = [needed, own].map(|(major, minor)| format!("{major}.{minor}"));
+            return Err(Error::new(Exit::Usage, what())
+                .cause(format!("its programs need glibc {needed}, and this machine has {own}"))
+                .hint("pack on a machine with an older system, or measure on one with a newer"));
+        }
         let home = self.cache_dirs.compilation(key);
         files::point(&home.join("src"), source.checkout)?;
         self.activate(&home)?;
@@ -98,6 +109,21 @@ impl BuildEnv<'_> {
     fn storage(&self) -> &Path {
         self.cache_dirs.outside()
     }
+}
+
+/// The version of this process's C library, which is that of the system.
+#[cfg(target_env = "gnu")]
+#[expect(unsafe_code, reason = "no safe function gives the version")]
+fn own_c_library() -> Option<CLibraryVersion> {
+    // SAFETY: it takes nothing, and returns a constant string that ends with a zero.
+    let version = unsafe { std::ffi::CStr::from_ptr(libc::gnu_get_libc_version()) };
+    parse_c_library_version(version.to_str().ok()?)
+}
+
+/// Nothing here knows it: then the loader reports what is missing.
+#[cfg(not(target_env = "gnu"))]
+const fn own_c_library() -> Option<CLibraryVersion> {
+    None
 }
 
 /// True for the name of a compilation's directory, as rbench forms it.

@@ -1,11 +1,12 @@
 //! Packs two listed versions for a machine that cannot compile.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, fs};
 
 use super::{ListedVersion, Runner, trace};
 use crate::{
     builds::{PackedBuilds, PackingPlaces},
-    error::{Error, Exit, Result},
+    elf::needed_c_library,
+    error::{Context, Error, Exit, Result},
     model::Strategy,
     pack::PackedFile,
     project::{PackPlaces, Project},
@@ -52,8 +53,15 @@ impl Runner<'_> {
         // What both versions have is in the pack once.
         let mut seen = BTreeSet::new();
         files.retain(|file| seen.insert(file.path.clone()));
+        let mut c_library = None;
+        for file in files.iter().filter(|file| file.is_executable) {
+            let what = || format!("cannot read {}", file.source.display());
+            let bytes = fs::read(&file.source).context(Exit::Build, what)?;
+            // Scripts among what is read need no library.
+            c_library = c_library.max(needed_c_library(&bytes).unwrap_or_default());
+        }
         let environment = self.build_env.identifying_environment();
         let configs = self.build_env.identifying_configs();
-        Ok((files, PackedBuilds { compilations, environment, configs }))
+        Ok((files, PackedBuilds { compilations, environment, configs, c_library }))
     }
 }

@@ -30,7 +30,7 @@ const PLACES_VARIABLE: &str = "RBENCH_PACK_DIR";
 const PLACES: &str = "/var/tmp";
 
 /// The files of the workspace that a comparison reads besides those of its versions.
-pub(super) const SETTINGS: [&str; 2] = ["bench.toml", "accepted.toml"];
+pub(super) const SETTINGS: [&str; 2] = ["bench.toml", ".rbench/accepted.toml"];
 
 /// The parts of a pack, by the first directory of its files.
 pub(super) const SETTINGS_PART: &str = "settings";
@@ -219,6 +219,7 @@ pub(super) fn extract(pack: Pack<PackedProject>, about: &PackedProject) -> Resul
         _ => {}
     }
     let dirs = CacheDirs::of_pack(place);
+    remove_interrupted(place).context(Exit::Usage, what)?;
     let new = tempfile::Builder::new().prefix(files::UNFINISHED).tempdir_in(place);
     let new = new.context(Exit::Usage, what)?;
     // Before it is known to be whole, nothing of it is at the path where it is used.
@@ -244,11 +245,23 @@ pub(super) fn extract(pack: Pack<PackedProject>, about: &PackedProject) -> Resul
     let shallow = about.shallow.as_deref();
     let repository = Repository::from_objects(&repository_in(place), objects, head, shallow)?;
     let workspace = repository.root().join(&about.workspace);
-    files::create_directory(&workspace)?;
     for name in SETTINGS {
-        let settings = new.path().join(SETTINGS_PART).join(name);
+        let (settings, path) = (new.path().join(SETTINGS_PART).join(name), workspace.join(name));
+        files::create_directory(path.parent().unwrap_or(&workspace))?;
         if settings.is_file() {
-            fs::rename(settings, workspace.join(name)).context(Exit::Usage, what)?;
+            fs::rename(settings, path).context(Exit::Usage, what)?;
+        }
+    }
+    Ok(())
+}
+
+/// Removes what a killed process had extracted.
+fn remove_interrupted(place: &Path) -> std::io::Result<()> {
+    for entry in fs::read_dir(place)? {
+        let entry = entry?;
+        let is_unfinished = entry.file_name().to_string_lossy().starts_with(files::UNFINISHED);
+        if is_unfinished && entry.file_type()?.is_dir() {
+            fs::remove_dir_all(entry.path())?;
         }
     }
     Ok(())
@@ -271,5 +284,19 @@ mod tests {
         assert!(prepare(&path("new")).unwrap_err().to_string().contains("other users may write"));
         symlink(scratch.path(), path("link")).unwrap();
         assert!(prepare(&path("link")).unwrap_err().to_string().contains("no directory"));
+    }
+
+    #[test]
+    fn remove_interrupted_leaves_everything_else() {
+        let scratch = tempfile::tempdir().unwrap();
+        for name in [".tmpAbc/packed", "packed", "repository"] {
+            fs::create_dir_all(scratch.path().join(name)).unwrap();
+        }
+        fs::write(scratch.path().join("results.sqlite"), "").unwrap();
+        remove_interrupted(scratch.path()).unwrap();
+        let mut left: Vec<_> =
+            fs::read_dir(scratch.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        left.sort();
+        assert_eq!(left, ["packed", "repository", "results.sqlite"]);
     }
 }
