@@ -13,7 +13,7 @@ use super::{
     files, tool,
 };
 use crate::{
-    elf::{CLibraryVersion, parse_c_library_version},
+    elf::{CLibraryVersion, provided_c_library},
     error::{Context, Error, Exit, Result},
 };
 
@@ -111,19 +111,15 @@ impl BuildEnv<'_> {
     }
 }
 
-/// The version of this process's C library, which is that of the system.
-#[cfg(target_env = "gnu")]
-#[expect(unsafe_code, reason = "no safe function gives the version")]
+/// The version of the C library that this process uses, which is that of the system; `None` if it is not the GNU one.
 fn own_c_library() -> Option<CLibraryVersion> {
-    // SAFETY: it takes nothing, and returns a constant string that ends with a zero.
-    let version = unsafe { std::ffi::CStr::from_ptr(libc::gnu_get_libc_version()) };
-    parse_c_library_version(version.to_str().ok()?)
+    let maps = fs::read_to_string("/proc/self/maps").ok()?;
+    let path = maps.lines().find_map(|line| Some(&line[line.find('/')?..]).filter(is_c_library))?;
+    provided_c_library(&fs::read(path).ok()?).ok()?
 }
 
-/// Nothing here knows it: then the loader reports what is missing.
-#[cfg(not(target_env = "gnu"))]
-const fn own_c_library() -> Option<CLibraryVersion> {
-    None
+fn is_c_library(path: &&str) -> bool {
+    path.ends_with("/libc.so.6")
 }
 
 /// True for the name of a compilation's directory, as rbench forms it.

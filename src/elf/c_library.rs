@@ -1,4 +1,4 @@
-//! The version of the GNU C library that an executable needs.
+//! Versions of the GNU C library: the one that an executable needs, and the one that a file of the library is.
 
 use object::read::elf::FileHeader as _;
 
@@ -27,13 +27,24 @@ pub fn needed_c_library(bytes: &[u8]) -> Result<Option<CLibraryVersion>, Unreada
 
 /// The version in such a name: `GLIBC_2.34`, or `GLIBC_2.2.5`.
 fn c_library_version(name: &[u8]) -> Option<CLibraryVersion> {
-    parse_c_library_version(std::str::from_utf8(name.strip_prefix(PREFIX)?).ok()?)
+    let numbers = std::str::from_utf8(name.strip_prefix(PREFIX)?).ok()?;
+    let mut numbers = numbers.split('.').map(str::parse);
+    Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
 }
 
-/// The first two numbers of a version: of 2.34 or 2.2.5.
-pub fn parse_c_library_version(text: &str) -> Option<CLibraryVersion> {
-    let mut numbers = text.split('.').map(str::parse);
-    Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
+/// The newest version whose symbols the GNU C library in these bytes has; `None` if it is another library.
+pub fn provided_c_library(bytes: &[u8]) -> Result<Option<CLibraryVersion>, Unreadable> {
+    let elf = executable(bytes)?;
+    let sections = elf.elf_header().sections(LE, bytes)?;
+    let Some((mut versions, strings)) = sections.gnu_verdef(LE, bytes)? else { return Ok(None) };
+    let strings = sections.strings(LE, bytes, strings)?;
+    let mut newest = None;
+    while let Some((_, mut names)) = versions.next()? {
+        while let Some(name) = names.next()? {
+            newest = newest.max(c_library_version(name.name(LE, strings)?));
+        }
+    }
+    Ok(newest)
 }
 
 #[cfg(test)]
@@ -49,10 +60,15 @@ mod tests {
         assert!(c_library_version(b"GLIBC_2.9") < c_library_version(b"GLIBC_2.34"));
     }
 
-    #[cfg(target_env = "gnu")]
     #[test]
-    fn program_needs_a_c_library() {
+    fn library_of_a_program_provides_what_it_needs() {
         let own = std::fs::read("/proc/self/exe").unwrap();
-        assert!(needed_c_library(&own).unwrap() >= Some((2, 2)));
+        let needed = needed_c_library(&own).unwrap();
+        assert!(needed >= Some((2, 2)), "{needed:?}");
+        let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+        let library = maps.lines().find(|line| line.ends_with("/libc.so.6")).unwrap();
+        let library = std::fs::read(&library[library.find('/').unwrap()..]).unwrap();
+        assert!(provided_c_library(&library).unwrap() >= needed);
+        assert_eq!(provided_c_library(&own), Ok(None), "a program provides none");
     }
 }

@@ -1,3 +1,5 @@
+//! Packs come back as they were written, and nothing else is accepted: damaged, cut, continued and hostile ones.
+
 use std::{
     fs,
     io::{Read as _, Write as _},
