@@ -14,7 +14,7 @@ mod setup;
 mod suggestion;
 mod versus;
 
-use std::{ffi::OsString, iter, time::Duration};
+use std::{ffi::OsString, iter, path::PathBuf, time::Duration};
 
 pub use ci::{
     CiArgs, CiCommand, CiCommentArgs, CiMergeArgs, CiPlaceArgs, CiProvider, CiQueueArgs, CiRunArgs,
@@ -157,6 +157,10 @@ pub struct BuildArgs {
     /// Number of builds of each bench target [default: 10]
     #[arg(short = 'l', long, value_name = "L", value_parser = values::count)]
     pub builds: Option<u32>,
+    /// Write to FILE all that `compare --pack FILE` needs on a machine without cargo, to link and to measure the two
+    /// versions there.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["builds", "commands", "format"])]
+    pub pack: Option<PathBuf>,
     /// The code layout of builds.
     #[command(flatten)]
     pub layout: LayoutArgs,

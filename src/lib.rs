@@ -37,6 +37,7 @@ pub mod log;
 pub mod machine;
 pub mod measure;
 pub mod model;
+pub mod pack;
 pub mod process;
 pub mod project;
 pub mod report;

@@ -1,6 +1,9 @@
 //! The user's project: repository, workspace, target dir and configuration, found from the current
 //! directory.
 
+mod pack;
+mod packed;
+
 use std::{
     cell::OnceCell,
     collections::BTreeSet,
@@ -9,6 +12,8 @@ use std::{
 };
 
 use cargo_metadata::{Metadata, MetadataCommand, Package, Target};
+
+pub use packed::{PackPlaces, PackedProject};
 
 use crate::{
     builds::{
@@ -47,6 +52,8 @@ pub struct Project {
     target: PathBuf,
     /// The directories of rbench's files, found at the first use.
     cache_dirs: OnceCell<CacheDirs>,
+    /// What its pack is about, if it comes from one.
+    pub packed: Option<PackedProject>,
 }
 
 impl Project {
@@ -99,6 +106,7 @@ impl Project {
             packages,
             target,
             cache_dirs,
+            packed: None,
         })
     }
 
@@ -142,6 +150,9 @@ impl Project {
     /// The selected packages, for settings: cargo unifies the features of dependencies over them. `None` if the working
     /// tree has the same packages without a selection.
     pub fn selected_packages(&self, targets: &TargetFilter) -> Result<Option<String>> {
+        if let Some(packed) = &self.packed {
+            return Ok(packed.packages.clone());
+        }
         let TargetFilter { members, packages: named, excluded, programs, .. } = targets;
         if !programs.is_empty() {
             return Ok(None);
@@ -184,7 +195,11 @@ impl Project {
 
     /// The file of the store.
     pub fn store(&self) -> PathBuf {
-        self.file.store(&self.workspace)
+        match &self.packed {
+            // The path in a pack's settings may lead anywhere.
+            Some(packed) => packed.store(),
+            None => self.file.store(&self.workspace),
+        }
     }
 
     /// Checks a version out, and returns its files. Warns about submodules that are not
@@ -263,9 +278,14 @@ impl Project {
     ) -> Result<BuildEnv<'a>> {
         let root = self.repository.root();
         let cache_dirs = self.cache_dirs()?;
+        let lock = self.lock(observer)?;
+        if let Some(packed) = &self.packed {
+            packed.refuse_if_replaced()?;
+        }
         Ok(BuildEnv {
             cache_dirs: cache_dirs.clone(),
-            lock: self.lock(observer)?,
+            lock,
+            packed: self.packed.as_ref().map(|packed| packed.builds.clone()),
             workspace: self.workspace.strip_prefix(root).unwrap_or(Path::new("")).to_owned(),
             variants: self.file.variant_settings(&settings),
             settings,

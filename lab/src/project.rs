@@ -63,6 +63,7 @@ impl Project {
             progress_columns: None,
             files: &Files { repository: &repository, checkouts: &checkouts },
             observer: &(),
+            packed: None,
         };
         let request = BuildRequest {
             only: None,

@@ -14,6 +14,7 @@ use super::{
     cache_dirs::{CacheDirs, CacheLock},
     cargo::CargoContext,
     clean::{self, Pruned},
+    compilation::PackedBuilds,
     config::{self, ConfigFiles},
     environment::{Environment, TOOLCHAIN, is_dropped},
     files::{self, UNFINISHED},
@@ -54,6 +55,8 @@ pub struct BuildEnv<'a> {
     pub files: &'a dyn VersionFiles,
     /// Receives the events of all builds.
     pub observer: &'a dyn Observer,
+    /// The answers of cargo and rustc, if all compilations come from a pack.
+    pub packed: Option<PackedBuilds>,
 }
 
 /// The files of versions, as they were committed.
@@ -126,6 +129,9 @@ impl BuildEnv<'_> {
         source: Source<'_>,
         salt: Option<LayoutSeed>,
     ) -> Result<CargoContext> {
+        if self.packed.is_some() {
+            return Err(tool::cannot_compile(&source.version.to_string()));
+        }
         self.check_variant(source.version)?;
         let directory = source.checkout.join(&self.workspace);
         if !directory.join("Cargo.toml").is_file() {
@@ -176,6 +182,10 @@ impl BuildEnv<'_> {
 
     /// Removes cache entries beyond the [default limits](clean::Limits), except those used after `since`.
     pub fn prune(&self, since: SystemTime) {
+        if self.packed.is_some() {
+            // The next pack replaces all of it.
+            return;
+        }
         match clean::prune(&self.cache_dirs, clean::Limits::default(), since) {
             Ok(Pruned { entries: 0, .. }) => {}
             Ok(Pruned { entries, size }) => self.note(&format!(
@@ -226,9 +236,8 @@ impl BuildEnv<'_> {
         environment
     }
 
-    /// The names and hashes of the user's variables that change the output of cargo and rustc; without their values,
-    /// which may be secrets.
-    pub fn identifying_environment(&self) -> Vec<String> {
+    /// The names and hashes of the user's variables that change the output of cargo and rustc.
+    pub(super) fn users_identifying_environment(&self) -> Vec<String> {
         Environment::from_user(self.inherited.iter().cloned(), false).identity()
     }
 

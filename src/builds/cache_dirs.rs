@@ -19,6 +19,9 @@ use crate::error::{Context, Error, Exit, Result};
 /// The variable that replaces the user's cache directory as the place for checkouts.
 pub const CACHE_VARIABLE: &str = "RBENCH_CACHE_DIR";
 
+/// The directory of a pack's compilations, in the place of the pack. Beside it is what the pack does not bring.
+pub const PACKED: &str = "packed";
+
 /// Cargo's variable for another target dir.
 const TARGET_VARIABLE: &str = "CARGO_TARGET_DIR";
 
@@ -38,6 +41,21 @@ impl CacheDirs {
         let is_own = files::real(target).starts_with(files::real(workspace));
         let storage = if is_own { shared } else { shared.join(repository) };
         Self { outside: cache.join(repository), storage }
+    }
+
+    /// The directories for a pack that is made: what is compiled has its path on every machine, and stays in `target`.
+    pub fn for_packing(place: &Path, repository: &str, workspace: &Path, target: &Path) -> Self {
+        Self { outside: place.to_owned(), ..Self::new(place, repository, workspace, target) }
+    }
+
+    /// The directories for a pack that was extracted to `place`.
+    pub fn of_pack(place: &Path) -> Self {
+        Self { outside: place.to_owned(), storage: place.join(PACKED) }
+    }
+
+    /// The directory of everything that is linked and compiled.
+    pub fn storage(&self) -> &Path {
+        &self.storage
     }
 
     /// The directory of the checkouts of versions.

@@ -11,13 +11,13 @@ use serde::{Deserialize, Serialize};
 
 use super::{files, inputs::InputFile, recipe::Recipe};
 use crate::{
-    elf::Digest,
+    elf::{CLibraryVersion, Digest},
     error::Result,
     model::{BenchTarget, LayoutSeed},
 };
 
 /// The description of a complete compilation. It is written last, so its presence marks completeness.
-const RECORD: &str = "compilation.json";
+pub(super) const RECORD: &str = "compilation.json";
 
 /// Distinguishes the compilations of one version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -153,4 +153,18 @@ pub struct BuildScript {
     pub variables: Vec<(String, String)>,
     /// The directories of native libraries in the script's notation, with or without a kind.
     pub libraries: Vec<String>,
+}
+
+/// What the machine that compiled knows about the compilations of a pack.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PackedBuilds {
+    /// The compilation of each version, by the version's identity.
+    pub compilations: Vec<(String, String)>,
+    /// The variables that cargo and rustc read there: names, with hashes of the values.
+    pub environment: Vec<String>,
+    /// The hash of cargo's configuration there.
+    pub configs: Option<String>,
+    /// The version of the GNU C library that their programs and the linker need.
+    pub c_library: Option<CLibraryVersion>,
 }

@@ -61,6 +61,9 @@ impl BuildEnv<'_> {
 
     /// The compiler of a version, as the complete output of `rustc -vV`.
     pub fn compiler(&self, source: Source<'_>) -> Result<String> {
+        if let Some(packed) = &self.packed {
+            return Ok(self.packed_compilation(packed, source, Instance::First)?.record.rustc);
+        }
         tool::compiler(&self.cargo_context(source, None)?)
     }
 
@@ -94,6 +97,9 @@ impl BuildEnv<'_> {
         instance: Instance,
         purpose: &str,
     ) -> Result<Compilation> {
+        if let Some(packed) = &self.packed {
+            return self.packed_compilation(packed, source, instance);
+        }
         let mut wanted = self.wanted(source, filter, instance)?;
         clean::mark_used(source.checkout);
         if let Some(found) = self.compiled_before(source, &wanted, instance)? {
@@ -539,7 +545,7 @@ fn copy_directory(from: &Path, to: &Path, is_meant: &dyn Fn(&str) -> bool) -> io
 }
 
 /// The list of generated files, in the directory of a compilation that wrote some.
-const GENERATED: &str = "generated.json";
+pub(super) const GENERATED: &str = "generated.json";
 
 /// The paths of all files below a checkout, except lock files and target dirs, which cargo makes itself, those of git,
 /// and paths that are not Unicode.

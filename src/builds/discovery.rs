@@ -24,7 +24,7 @@ use crate::{
 };
 
 /// The file with cargo's data about a version's workspace, in the directory of the compilation.
-const KEPT: &str = "workspace.json";
+pub(super) const KEPT: &str = "workspace.json";
 
 /// Runs cargo metadata, which also completes the lock file; `version` is for error messages.
 pub(super) fn metadata(

@@ -44,6 +44,16 @@ impl InputFile {
         Self::with_digest(path, |path| Ok(Digest::compute(&fs::read(path)?)))
     }
 
+    /// A file that will be at `path`, with the contents that are at `present` now.
+    pub fn from_elsewhere(path: PathBuf, present: &Path) -> Result<Self> {
+        Ok(Self { path, changed: [0; 2], ..Self::by_contents(present)? })
+    }
+
+    /// Its path.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     fn with_digest(path: &Path, digest: impl FnOnce(&Path) -> io::Result<Digest>) -> Result<Self> {
         let what = || format!("cannot read the link input {}", path.display());
         let metadata = fs::metadata(path).context(Exit::Build, what)?;
@@ -67,7 +77,7 @@ impl InputFile {
     }
 
     /// True if the file is loaded at start-up and not part of the executable.
-    fn is_loaded_at_start(&self) -> bool {
+    pub fn is_loaded_at_start(&self) -> bool {
         is_shared_library(&self.path)
     }
 

@@ -108,6 +108,16 @@ impl Linker {
         self.instead.is_empty()
     }
 
+    /// True if a compiler driver starts it.
+    pub fn is_driven(&self) -> bool {
+        self.through_driver
+    }
+
+    /// The arguments that make the recipe's driver start it, if it is not the user's.
+    pub fn instead(&self) -> &[String] {
+        &self.instead
+    }
+
     fn query(recipe: &Recipe, instead: Vec<String>) -> Result<Self> {
         let through_driver = !is_plain_linker(&recipe.linker);
         let mut arguments = instead.clone();

@@ -234,7 +234,7 @@ pub fn expand(arguments: &[String]) -> Result<Vec<String>> {
 
 /// The words of a response file by the rules of GCC, Clang and LLD: separated by white space, which quotes protect,
 /// and so does a backslash (except inside single quotes).
-fn words(text: &str) -> Vec<String> {
+pub fn words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
     let mut quote: Option<char> = None;

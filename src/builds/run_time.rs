@@ -95,6 +95,9 @@ impl BuildEnv<'_> {
         source: Source<'_>,
         record: &CompilationRecord,
     ) -> Vec<(OsString, OsString)> {
+        if self.packed.is_some() {
+            return self.variables_of_repository(source, &record.rustc);
+        }
         let environment = self.users_environment(source);
         let of_variant = self.settings_of(source.version).environment.iter();
         let mut all: BTreeMap<OsString, OsString> =
@@ -129,6 +132,31 @@ impl BuildEnv<'_> {
             |(name, set): &(String, Variable)| set.force || environment.get(name).is_none();
         let set = variables.into_iter().filter(is_set);
         all.extend(set.map(|(name, set)| (name.into(), set.value)));
+        all.into_iter().collect()
+    }
+
+    /// The same by the configuration in the repository alone, whoever runs it.
+    pub(super) fn variables_of_repository(
+        &self,
+        source: Source<'_>,
+        rustc: &str,
+    ) -> Vec<(OsString, OsString)> {
+        let of_variant = self.settings_of(source.version).environment.iter();
+        let mut all: BTreeMap<OsString, OsString> =
+            of_variant.map(|(name, value)| (name.into(), value.into())).collect();
+        let options = ResolveOptions::default()
+            .env([] as [(OsString, OsString); 0])
+            .cargo_home(None)
+            .host_triple(host_of(rustc));
+        let place = self.cache_dirs.source_path().join(&self.workspace);
+        if let Ok(config) = Config::load_with_options(place, options) {
+            let environment = self.users_environment(source);
+            let is_set = |(name, set): &(&String, &cargo_config2::EnvConfigValue)| {
+                set.force || environment.get(name).is_none()
+            };
+            let set = config.env.iter().filter(is_set);
+            all.extend(set.map(|(name, set)| (name.into(), set.value.clone())));
+        }
         all.into_iter().collect()
     }
 

@@ -65,6 +65,14 @@ pub fn cannot_start(program: &OsStr, error: &std::io::Error, what: String) -> Er
     }
 }
 
+/// The error of everything that needs a compiler, where the versions come from a pack.
+pub fn cannot_compile(version: &str) -> Error {
+    Error::new(Exit::Usage, format!("cannot compile {version} again"))
+        .cause("its compilation comes from a pack, and only its layouts can be linked here")
+        .hint("use a layout and a strategy that need no compiler: --layout same-address, --config build.strategy=relink")
+        .hint("or compare in a clone: cargo rbench compare BASE HEAD")
+}
+
 /// The command in the form that users can type: with its directory, and with those of its variables that this process
 /// does not have, but without secrets, because errors are stored and logs are shown to others.
 pub fn shown(command: &Command) -> String {

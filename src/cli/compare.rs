@@ -1,6 +1,6 @@
 //! The command lines of `compare` and `bisect`, and the two versions of a comparison, as revisions or as a range.
 
-use std::{rc::Rc, time::Duration};
+use std::{path::PathBuf, rc::Rc, time::Duration};
 
 use clap::Args;
 
@@ -28,6 +28,14 @@ pub struct CompareArgs {
     /// Only benchmarks whose id matches one of these regular expressions, like --filter.
     #[arg(value_name = "FILTER")]
     pub positional: Vec<String>,
+    /// Measure the versions of a pack that `build BASE HEAD --pack FILE` wrote, here or elsewhere: without cargo, and
+    /// without a clone of the repository. A pack has programs, and is as trustworthy as who wrote it.
+    #[arg(long, value_name = "FILE", help_heading = "Experiment", conflicts_with_all = [
+        "base", "head", "positional", "variants", "stored", "profile", "features", "all_features",
+        "no_default_features", "cargo_args", "commands", "package", "bench", "workspace", "exclude", "manifest_path",
+        "also_base",
+    ])]
+    pub pack: Option<PathBuf>,
     /// Compare stored results of both versions instead of measuring.
     #[arg(long, help_heading = "Stored results", conflicts_with_all = [
         "no_skip", "budget", "until_decided", "dry_run", "quick", "builds", "executions", "measurements", "cpu",

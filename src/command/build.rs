@@ -2,7 +2,7 @@
 
 use std::time::SystemTime;
 
-use super::{output::Output, project_of, selected_targets};
+use super::{output::Output, pack, project_of, selected_targets};
 use crate::{
     builds::{BuildRequest, Compiled, VersionBuilds},
     cli::BuildArgs,
@@ -17,8 +17,11 @@ use crate::{
     },
 };
 
-/// Builds the versions and reports the builds.
+/// Builds the versions and reports the builds; with `--pack`, packs them instead.
 pub fn run(args: &BuildArgs) -> Result<Exit> {
+    if let Some(file) = &args.pack {
+        return pack::run(args, file);
+    }
     let (console, start) = (Console::attach(), SystemTime::now());
     let project = project_of(&args.target)?;
     project.check_tables(&args.revisions, &console)?;

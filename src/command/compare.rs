@@ -31,10 +31,13 @@ pub fn run(args: &CompareArgs, shared: &SharedVariables) -> Result<Exit> {
     let output = Output::with_files(args.report.format, &args.report.output.files)?;
     let kept = if args.stored { SavedHandler::Nothing } else { SavedHandler::Compilations };
     let interrupt = Interrupt::on_signals(kept)?;
-    let project = project_of(&args.experiment.target)?;
+    let project = match &args.pack {
+        Some(pack) => Project::from_pack(pack, &args.experiment.target.project.config, &console)?,
+        None => project_of(&args.experiment.target)?,
+    };
     let place = push::place_after_work(args.push, shared, &console);
     let each = each(args)?;
-    for args in &each {
+    for args in each.iter().filter(|_| project.packed.is_none()) {
         project.check_tables(&args.versions.names()?, &console)?;
     }
     let has_page = args.report.has_page();
@@ -44,7 +47,13 @@ pub fn run(args: &CompareArgs, shared: &SharedVariables) -> Result<Exit> {
     let policy = policy(&project, &args.verdict);
     let exit = Outcome::exit_of(&outcomes, &policy);
     let reports = outcomes.into_iter().zip(&each);
-    let mut reports = reports.map(|(outcome, args)| report(outcome, policy.clone(), args));
+    let report = |(outcome, args): (Outcome, &CompareArgs)| {
+        let mut report = report(outcome, policy.clone(), args);
+        // No other command works on a pack.
+        report.suggests &= project.packed.is_none();
+        report
+    };
+    let mut reports = reports.map(report);
     if args.variants.is_empty() {
         reports.try_for_each(|report| output.write(&report))?;
     } else {
@@ -145,6 +154,10 @@ pub fn compared(
 
 /// The release that the head is also compared with, if any.
 fn gate(project: &Project, args: &CompareArgs) -> Option<Gate> {
+    if project.packed.is_some() {
+        // A pack has two versions.
+        return None;
+    }
     Gate::resolve(&project.file, args.gate.also_base.as_deref())
 }
 
@@ -240,6 +253,9 @@ pub fn policy_of_flag(fail_on: FailOn) -> ExitPolicy {
 }
 
 fn versions(project: &Project, args: &CompareArgs) -> Result<[Version; 2]> {
+    if let Some(packed) = &project.packed {
+        return Ok(packed.versions.clone());
+    }
     let hint = match args.versions.typed() {
         [Some(base), Some(word)] => args.given.as_filter("compare", &[base, "."], word),
         _ => None,

@@ -35,6 +35,9 @@ fn parallel(chosen: Option<u32>, cpu: Option<usize>) -> u32 {
 /// The bench targets, or the programs, that the flags select in this project. As for cargo, the name of a package is
 /// one of the whole workspace; so is that of a program.
 pub fn selected_targets(project: &Project, flags: &TargetArgs) -> TargetFilter {
+    if let Some(packed) = &project.packed {
+        return packed.targets.clone();
+    }
     let names_all = flags.workspace || !flags.package.is_empty() || !flags.commands.is_empty();
     TargetFilter {
         members: if names_all { Members::All } else { project.members.clone() },
@@ -101,9 +104,13 @@ impl ExperimentSettings {
         (measure, layout, purpose): (&MeasureArgs, &LayoutArgs, Purpose),
     ) -> Self {
         let file = &project.file;
+        let mut builds = BuildSettings::resolve(file, compile.in_layout(layout.layout));
+        if let Some(packed) = &project.packed {
+            builds.compile = packed.settings.clone();
+        }
         let efforts = SamplingConfigs::resolve(file, measure.options(purpose.mode()), purpose);
         Self {
-            builds: BuildSettings::resolve(file, compile.in_layout(layout.layout)),
+            builds,
             filter: Filter::new(patterns, exact, selected_targets(project, target)),
             deadline: efforts.common().deadline,
             efforts,

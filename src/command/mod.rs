@@ -18,6 +18,7 @@ mod history;
 mod init;
 mod list;
 mod output;
+mod pack;
 mod plan;
 mod pull;
 mod push;

@@ -8,6 +8,7 @@
 //! [`Unreadable`].
 
 mod allocators;
+mod c_library;
 mod comparison;
 mod defined;
 mod diff;
@@ -30,6 +31,7 @@ mod target;
 mod testing;
 
 pub use allocators::{UncountableAllocator, uncountable_allocator};
+pub use c_library::{CLibraryVersion, needed_c_library, provided_c_library};
 pub use diff::{Cause, ChangedFunction, FunctionDiff, HASH, SizedFunction, hash};
 pub use digest::{Digest, loadable_digest};
 pub use format::Unreadable;

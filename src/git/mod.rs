@@ -9,6 +9,7 @@ mod checkout;
 mod files;
 mod new;
 mod order;
+mod packed;
 mod path;
 mod repository;
 mod revision;

@@ -10,6 +10,7 @@ mod interleaved;
 mod interleaving_support;
 mod listing;
 mod missing_files;
+mod packing;
 mod plan;
 mod preloaded;
 mod probe;

@@ -182,7 +182,7 @@ impl Runner<'_> {
             packages: self.packages.as_deref(),
             cargo_args: stored_cargo_args(&builds.compile.cargo_args),
             environment: self.build_env.identifying_environment(),
-            config: self.build_env.configs.identity(),
+            config: self.build_env.identifying_configs(),
             clock: self.project.file.clocks(),
             setup: self.project.file.setups().words(),
             cpu: self.settings.cpu,

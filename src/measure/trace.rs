@@ -15,7 +15,7 @@ use tracing::debug;
 
 use super::{ListedVersion, Runner, version::VersionFiles};
 use crate::{
-    builds::{ListedExecutable, files, this_executable},
+    builds::{ListedExecutable, TRACES, files, this_executable},
     elf::{self, Digest, LinkedFunction, instance_of},
     error::{Context, Error, Exit, Result},
     harness::{Conditions, Executable, Harness, Scratch},
@@ -54,6 +54,16 @@ struct TraceCacheEntry {
     /// harness runs it, the request, the processor, and the environment variables that it read.
     conditions: Digest,
     trace: Trace,
+}
+
+/// The files that the benchmarks of a compilation in `home` were seen to read, by their paths below the build path.
+pub(super) fn files_read(home: &Path) -> BTreeSet<PathBuf> {
+    let entries = |directory: &Path| fs::read_dir(directory).into_iter().flatten().flatten();
+    let traces = entries(&home.join("recipes")).flat_map(|recipe| {
+        entries(&recipe.path().join(TRACES)).map(|kept| kept.path()).collect::<Vec<_>>()
+    });
+    let traces = traces.filter_map(|path| files::read_json::<TraceCacheEntry>(&path));
+    traces.flat_map(|kept| kept.trace.files.into_keys()).collect()
 }
 
 /// A bench target of a version, ready to be traced.
@@ -628,7 +638,7 @@ impl Traceable<'_> {
 
     fn kept_in(&self, benchmark: &Benchmark) -> PathBuf {
         let name = Digest::compute(benchmark.name.id.as_bytes());
-        self.listed.home.join("traces").join(format!("{name}.json"))
+        self.listed.home.join(TRACES).join(format!("{name}.json"))
     }
 
     /// Converts an observation to names that mean the same in every version.

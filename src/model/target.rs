@@ -46,7 +46,7 @@ impl fmt::Display for BenchTarget {
 }
 
 /// The members of a workspace from which bench targets are selected.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Members {
     /// The default members of each version: in a workspace with a root package only that one, unless
     /// `default-members` names others. All members if only others have a bench target.
@@ -60,7 +60,7 @@ pub enum Members {
 
 /// A member of the user's workspace. Another version may have it under another name or in another
 /// directory.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Member {
     /// The package's name.
     pub name: String,
@@ -69,7 +69,7 @@ pub struct Member {
 }
 
 /// The selection of a workspace's bench targets. Empty lists select all.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TargetFilter {
     /// Of these members.
     pub members: Members,

@@ -8,7 +8,7 @@ use crate::support::{
 };
 
 /// Each top-level module of `src/`, and the other modules that its code may use.
-const MAY_USE: [(&str, &[&str]); 31] = [
+const MAY_USE: [(&str, &[&str]); 32] = [
     // Pure: no files, no processes, no clock.
     ("model", &["error"]),
     ("error", &[]),
@@ -25,7 +25,8 @@ const MAY_USE: [(&str, &[&str]); 31] = [
     ("process", &["error", "log", "model", "shell"]),
     ("machine", &["error", "model"]),
     ("git", &["error", "model", "shell"]),
-    ("builds", &["elf", "error", "model", "process", "shell"]),
+    ("pack", &["elf", "error"]),
+    ("builds", &["elf", "error", "model", "pack", "process", "shell"]),
     ("harness", &["elf", "error", "escape", "model", "process", "shell"]),
     ("store", &["elf", "error", "model", "shell"]),
     ("forge", &[]),
@@ -54,7 +55,10 @@ const MAY_USE: [(&str, &[&str]); 31] = [
     // The command line and its meaning.
     ("config", &["error", "model", "shell", "stats"]),
     ("cli", &["config", "error", "git", "model", "shell", "stats"]),
-    ("project", &["builds", "error", "log", "model", "config", "git", "shell", "store"]),
+    (
+        "project",
+        &["builds", "elf", "error", "log", "model", "pack", "config", "git", "shell", "store"],
+    ),
     (
         "measure",
         &[
@@ -64,6 +68,7 @@ const MAY_USE: [(&str, &[&str]); 31] = [
             "harness",
             "machine",
             "model",
+            "pack",
             "process",
             "callgrind",
             "project",
@@ -125,6 +130,7 @@ const MAY_USE: [(&str, &[&str]); 31] = [
             "log",
             "machine",
             "model",
+            "pack",
             "process",
             "callgrind",
             "project",

@@ -42,6 +42,7 @@ mod linker;
 mod list;
 mod log;
 mod once;
+mod packs;
 mod paths;
 mod plan;
 mod programs;

@@ -1,0 +1,150 @@
+//! Packs: the file format in which compiled versions travel to a machine that cannot compile.
+//!
+//! A pack is a tar archive, compressed by gzip, that any tar can list. Its first file, `pack.json`, names all files of the
+//! pack with the digest of their contents; each different content follows once, as `contents/<digest>`. A second, empty
+//! gzip member ends the pack with the digest of all bytes before it.
+//!
+//! Who reads a pack trusts nothing in it: a pack has exactly the files that `pack.json` announces, in that order; paths
+//! are relative and have no `..`; there are no links, owners or special files; all sizes are limited before anything is
+//! written; and nothing is used before the last digest is right.
+
+mod gzip;
+mod read;
+mod tar;
+mod write;
+
+use std::{
+    collections::BTreeSet,
+    io::{self, Read, Write},
+    path::{Component, Path, PathBuf},
+};
+
+use serde::{Deserialize, Serialize};
+
+pub use read::Pack;
+pub use write::write;
+
+use crate::elf::Digest;
+
+/// The version of the format.
+const FORMAT: u32 = 1;
+
+/// The most bytes of `pack.json`. Each file takes about 200.
+const MOST_INDEX: u64 = 64 << 20;
+
+/// The most bytes of all contents together, as they are written to the disk.
+const MOST_CONTENTS: u64 = 64 << 30;
+
+/// The longest path, in bytes: what the kernel allows, without the directory that it is put into.
+const LONGEST_PATH: usize = 3 << 10;
+
+/// The longest name in a path, in bytes.
+const LONGEST_NAME: usize = 255;
+
+/// A file to put into a pack.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PackedFile {
+    /// Its path in the directory that the pack is extracted to.
+    pub path: PathBuf,
+    /// The present file.
+    pub source: PathBuf,
+    /// True for a program.
+    pub is_executable: bool,
+}
+
+/// The file `pack.json`.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Index<T> {
+    format: u32,
+    /// The version of rbench that wrote it.
+    rbench: String,
+    /// What the pack is about.
+    about: T,
+    /// The contents that follow, in this order.
+    contents: Vec<Content>,
+    files: Vec<IndexedFile>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Content {
+    digest: Digest,
+    size: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct IndexedFile {
+    path: String,
+    /// The number of its contents.
+    content: usize,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    is_executable: bool,
+}
+
+impl<T> Index<T> {
+    /// Why it is no index of a pack that rbench wrote, if it is none.
+    fn defect(&self) -> Option<String> {
+        if self.format != FORMAT {
+            return Some(format!("it has format {}, and this rbench reads {FORMAT}", self.format));
+        }
+        let sizes = self.contents.iter().map(|content| content.size);
+        let size = sizes.fold(0_u64, u64::saturating_add);
+        if size > MOST_CONTENTS {
+            return Some(format!("its files have {size} bytes, and {MOST_CONTENTS} are allowed"));
+        }
+        let (mut paths, mut used) = (BTreeSet::new(), BTreeSet::new());
+        for IndexedFile { path, content, .. } in &self.files {
+            if !is_plain(path) || !paths.insert(Path::new(path)) {
+                return Some(format!("it has a file with the path {path:?}"));
+            }
+            if *content >= self.contents.len() {
+                return Some(format!("it lacks the contents of {path}"));
+            }
+            used.insert(*content);
+        }
+        let mut directories = paths.iter().flat_map(|path| path.ancestors().skip(1));
+        if let Some(both) = directories.find(|directory| paths.contains(directory)) {
+            return Some(format!("{} is a file and a directory in it", both.display()));
+        }
+        (used.len() != self.contents.len()).then(|| "it has contents of no file".to_owned())
+    }
+}
+
+/// True for a relative path that leads nowhere else, written in the one way in which rbench writes it.
+fn is_plain(path: &str) -> bool {
+    let is_name = |component: Component<'_>| matches!(component, Component::Normal(name) if name.len() <= LONGEST_NAME);
+    let written: PathBuf = Path::new(path).components().collect();
+    !path.is_empty()
+        && path.len() <= LONGEST_PATH
+        && !path.chars().any(char::is_control)
+        && Path::new(path).components().all(is_name)
+        && written.as_os_str() == path
+}
+
+/// Copies to the end, and returns the number of bytes and their digest.
+fn copy(mut from: impl Read, mut to: impl Write) -> io::Result<(u64, Digest)> {
+    let (mut hasher, mut copied) = (blake3::Hasher::new(), 0);
+    let mut buffer = vec![0; 64 << 10];
+    loop {
+        let length = from.read(&mut buffer)?;
+        if length == 0 {
+            return Ok((copied, hasher.finalize().into()));
+        }
+        hasher.update(&buffer[..length]);
+        to.write_all(&buffer[..length])?;
+        copied += length as u64;
+    }
+}
+
+/// The name of a content in the archive.
+fn content_name(content: &Content) -> String {
+    format!("contents/{}", content.digest)
+}
+
+/// The name of the index in the archive.
+const INDEX: &str = "pack.json";
+
+#[cfg(test)]
+mod tests;
