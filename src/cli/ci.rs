@@ -37,6 +37,7 @@ pub enum CiCommand {
     "The new version [default: the commit that the job is about]"
 )))]
 #[command(mut_arg("variants", |variants| variants.hide(true)))]
+#[command(mut_arg("pack", |pack| pack.hide(true)))]
 // A misspelled subcommand is no filter.
 #[command(mut_arg("positional", |filter| filter.last(true)))]
 pub struct CiRunArgs {
@@ -61,6 +62,9 @@ pub struct CiQueueArgs {
     /// Queue the comparison for a machine of this class at the database of `RBENCH_SHARED`, and wait for its result.
     #[arg(long, value_name = "CLASS")]
     pub on: Option<String>,
+    /// Compile here, and send what is compiled: the machines of the class need no cargo and no compiler.
+    #[arg(long, requires = "on")]
+    pub packed: bool,
     /// Divide the benchmarks into N jobs, for several machines.
     #[arg(long, value_name = "N", default_value = "1", requires = "on", value_parser = clap::value_parser!(u32).range(1..=64))]
     pub parts: u32,

@@ -1,6 +1,6 @@
 //! The command lines of `queue` and `worker`.
 
-use std::time::Duration;
+use std::{path::PathBuf, time::Duration};
 
 use clap::{Args, Subcommand};
 
@@ -53,8 +53,11 @@ pub struct QueueListArgs {
 #[derive(Debug, Args)]
 pub struct QueueAddArgs {
     /// BASE and HEAD, or one revision to compare with its parent, or a range A..B for all its neighbors, the newest first.
-    #[arg(value_name = "REV", required = true, num_args = 1..=2)]
+    #[arg(value_name = "REV", required_unless_present = "pack", conflicts_with = "pack", num_args = 1..=2)]
     pub revisions: Vec<String>,
+    /// Have the pack measured that `build BASE HEAD --pack FILE` wrote: workers compile nothing, and need no cargo.
+    #[arg(long, value_name = "FILE")]
+    pub pack: Option<PathBuf>,
     /// The class of machines [default: that of all workers]
     #[arg(long, value_name = "NAME")]
     pub class: Option<String>,
@@ -112,7 +115,7 @@ pub struct WorkerArgs {
     /// The longest duration of a job, with compiling: one that takes longer failed.
     #[arg(long, value_name = "TIME", default_value = "6h", value_parser = values::deadline)]
     pub deadline: Duration,
-    /// The project.
-    #[command(flatten)]
-    pub project: ProjectArgs,
+    /// The Cargo.toml of the workspace, whose repository is fetched into [default: that of the current directory]
+    #[arg(long, value_name = "PATH")]
+    pub manifest_path: Option<PathBuf>,
 }

@@ -20,27 +20,45 @@ use crate::{
     shell::quoted,
 };
 
-/// Compiles, traces and packs.
+/// Makes a pack, as the arguments of `build` say.
 pub fn run(args: &BuildArgs, file: &Path) -> Result<Exit> {
-    let (console, start) = (Console::attach(), SystemTime::now());
+    let console = Console::attach();
     let interrupt = Interrupt::on_signals(SavedHandler::Compilations)?;
-    let mut project = project_of(&args.target)?;
-    project.check_tables(&args.revisions, &console)?;
-    let versions = versions(&project, &args.revisions)?;
-    project.keep_for_packing()?;
     let experiment = ExperimentArgs {
         layout: args.layout.clone(),
         target: args.target.clone(),
         compile: args.compile.clone(),
         ..ExperimentArgs::default()
     };
+    let size = make(&args.revisions, &experiment, file, (&console, &interrupt))?;
+    Console::result(&format!(
+        "wrote {} ({})\nmeasure it anywhere with: cargo rbench compare --pack {}\n",
+        file.display(),
+        quantity::bytes(size),
+        quoted(file)
+    ))?;
+    Ok(Exit::Success)
+}
+
+/// Compiles two versions, traces their benchmarks, and packs. Returns the size of the pack in bytes.
+pub fn make(
+    revisions: &[String],
+    experiment: &ExperimentArgs,
+    file: &Path,
+    (console, interrupt): (&Console, &Interrupt),
+) -> Result<u64> {
+    let start = SystemTime::now();
+    let mut project = project_of(&experiment.target)?;
+    project.check_tables(revisions, console)?;
+    let versions = versions(&project, revisions)?;
+    project.keep_for_packing()?;
     let (mode, patience) = (project.file.mode(None), StoppingRule::default());
     let settings =
-        ExperimentSettings::resolve(&project, &experiment, Purpose::Comparison { mode, patience });
+        ExperimentSettings::resolve(&project, experiment, Purpose::Comparison { mode, patience });
     refuse_secrets(&settings)?;
-    let runner = Runner::in_memory(&project, settings.clone(), &interrupt, &console)?;
+    let runner = Runner::in_memory(&project, settings.clone(), interrupt, console)?;
     let command_line = Rc::new(GivenOptions::default());
-    let mut session = Session::new(&project, runner, &console, command_line);
+    let mut session = Session::new(&project, runner, console, command_line);
     // The plan of a comparison: it lists the benchmarks, and traces those whose code or data may differ.
     let verdicts = VerdictSettings::resolve(&project.file, &CriteriaOptions::default())?;
     let plan = Request { only_plan: true, ..Request::new(versions.clone(), verdicts) };
@@ -55,13 +73,7 @@ pub fn run(args: &BuildArgs, file: &Path) -> Result<Exit> {
     let about = project.packed_as(versions, compile, targets, builds)?;
     let size = pack::write(file, &about, &packed)?;
     files::remove_directory(&places.staging)?;
-    Console::result(&format!(
-        "wrote {} ({})\nmeasure it anywhere with: cargo rbench compare --pack {}\n",
-        file.display(),
-        quantity::bytes(size),
-        quoted(file)
-    ))?;
-    Ok(Exit::Success)
+    Ok(size)
 }
 
 /// The two versions to pack.

@@ -41,7 +41,7 @@ pub fn run(args: &PullArgs, shared: &SharedVariables) -> Result<Exit> {
         }
         Place::Database(address) => {
             let notice = |text: &str| console.line(text);
-            let mut database = Database::open(address, identity(&project)?, &notice)?;
+            let mut database = Database::open(address, identity(&project.repository)?, &notice)?;
             receive(&mut database, &open()?, selection, &console)?
         }
     };

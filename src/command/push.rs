@@ -17,6 +17,7 @@ use crate::{
     config::{CriteriaOptions, VerdictSettings},
     console::Console,
     error::{Context, Error, Exit, Result},
+    git::Repository,
     model::SkipReason,
     process::Interrupt,
     project::Project,
@@ -76,7 +77,8 @@ pub fn push(
             return experiments.send(&mut Directory::new(path), place, console);
         }
         Place::Database(address) => {
-            let (identity, notice) = (identity(project)?, |text: &str| console.line(text));
+            let (identity, notice) =
+                (identity(&project.repository)?, |text: &str| console.line(text));
             let mut database = Database::open(address, identity.clone(), &notice)?;
             let experiments = Experiments::new(project, store, given, identity)?;
             return experiments.send(&mut database, place, console);
@@ -85,14 +87,14 @@ pub fn push(
     Ok(format!("wrote all finished experiments to {place}"))
 }
 
-/// The identity of the project in a database. A part of its history would have another one.
-pub fn identity(project: &Project) -> Result<String> {
-    if project.repository.is_shallow() {
+/// The identity of a project in a database, by its repository. A part of its history would have another one.
+pub fn identity(repository: &Repository) -> Result<String> {
+    if repository.is_shallow() {
         return Err(Error::new(Exit::Usage, "cannot identify the project")
             .cause("the clone has no complete history, and the first commit identifies a project")
             .hint("fetch it with: git fetch --unshallow"));
     }
-    project.repository.identity()
+    repository.identity()
 }
 
 /// The experiments of a project, to be sent.

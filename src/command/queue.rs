@@ -1,5 +1,7 @@
 //! `cargo rbench queue`: lists, queues, shows and cancels comparisons of a class of machines.
 
+use std::{fs::File, path::Path};
+
 use super::{output::Output, push::identity, stored_project};
 use crate::{
     ci::{self, Comparison, Links, SUMMARY_ROOM},
@@ -8,7 +10,7 @@ use crate::{
         job_options, parts,
     },
     console::Console,
-    error::{Error, Exit, Result},
+    error::{Context as _, Error, Exit, Result},
     git::is_range,
     machine,
     model::{Format, JobState, Priority, Version},
@@ -38,7 +40,7 @@ fn list(args: &QueueListArgs, address: &Address, console: &Console) -> Result<Ex
     let output = Output::new(args.format)?;
     let project = stored_project(&args.project)?;
     let notice = |text: &str| console.line(text);
-    let mut database = Database::open(address, identity(&project)?, &notice)?;
+    let mut database = Database::open(address, identity(&project.repository)?, &notice)?;
     output.write(&QueueReport {
         workers: database.workers()?,
         jobs: database.jobs(args.ended)?,
@@ -50,10 +52,17 @@ fn list(args: &QueueListArgs, address: &Address, console: &Console) -> Result<Ex
 
 fn add(args: &QueueAddArgs, address: &Address, console: &Console) -> Result<Exit> {
     let options = job_options(&args.options)?;
-    let project = stored_project(&args.project)?;
-    let pairs = pairs(&project, &args.revisions)?;
+    let (identity, pairs) = if let Some(file) = &args.pack {
+        let (_, identity, versions) = Project::pack_subject(file)?;
+        let [base, head] = versions.each_ref().map(commit);
+        (identity, vec![[base?, head?]])
+    } else {
+        let project = stored_project(&args.project)?;
+        (identity(&project.repository)?, pairs(&project, &args.revisions)?)
+    };
     let notice = |text: &str| console.line(text);
-    let mut database = Database::open(address, identity(&project)?, &notice)?;
+    let mut database = Database::open(address, identity, &notice)?;
+    let pack = args.pack.as_deref().map(|file| send_pack(&mut database, file)).transpose()?;
     let class = match &args.class {
         Some(class) if machine::is_class(class) => class.clone(),
         Some(_) => return Err(machine::not_a_class("--class")),
@@ -71,7 +80,7 @@ fn add(args: &QueueAddArgs, address: &Address, console: &Console) -> Result<Exit
                 base: base.clone(),
                 head: head.clone(),
                 options,
-                pack: None,
+                pack: pack.clone(),
             };
             ids.push(database.add_job(&job)?);
         }
@@ -90,6 +99,15 @@ fn add(args: &QueueAddArgs, address: &Address, console: &Console) -> Result<Exit
     let done = if done > 0 { format!(", of which {done} are done already") } else { String::new() };
     console.line(&format!("{} for class {class}{done}", count(ids.len(), "job")));
     Ok(Exit::Success)
+}
+
+/// Sends a pack for jobs, and returns its digest.
+pub fn send_pack(database: &mut Database<'_>, file: &Path) -> Result<String> {
+    let (digest, ..) = Project::pack_subject(file)?;
+    let what = || format!("cannot read {}", file.display());
+    let mut bytes = File::open(file).context(Exit::Usage, what)?;
+    database.add_pack(&digest.to_string(), &mut bytes)?;
+    Ok(digest.to_string())
 }
 
 /// The commits of each comparison, the newest first.
@@ -146,7 +164,7 @@ fn show(args: &QueueShowArgs, address: &Address, console: &Console) -> Result<Ex
     let output = Output::new(args.format)?;
     let project = stored_project(&args.project)?;
     let notice = |text: &str| console.line(text);
-    let mut database = Database::open(address, identity(&project)?, &notice)?;
+    let mut database = Database::open(address, identity(&project.repository)?, &notice)?;
     let job = database.jobs_of(&[args.id])?.pop().ok_or_else(|| {
         Error::new(Exit::Usage, format!("cannot find job {}", args.id))
             .cause("this project has none with this number")
@@ -170,7 +188,7 @@ fn show(args: &QueueShowArgs, address: &Address, console: &Console) -> Result<Ex
 fn cancel(args: &QueueCancelArgs, address: &Address, console: &Console) -> Result<Exit> {
     let project = stored_project(&args.project)?;
     let notice = |text: &str| console.line(text);
-    let mut database = Database::open(address, identity(&project)?, &notice)?;
+    let mut database = Database::open(address, identity(&project.repository)?, &notice)?;
     let mut exit = Exit::Success;
     for id in &args.ids {
         if database.cancel(*id)? {

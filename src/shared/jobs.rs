@@ -51,6 +51,8 @@ pub struct WorkerDescription {
     pub rbench: String,
     /// Commits that were compiled here lately.
     pub cached: Vec<String>,
+    /// True if nothing can be compiled here.
+    pub only_packs: bool,
 }
 
 /// A job that a worker took.

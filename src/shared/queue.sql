@@ -104,7 +104,8 @@ DECLARE
     chosen bigint;
 BEGIN
     SELECT * INTO given FROM jsonb_to_record(about) AS (
-        name text, boot text, project text, class text, machine text, rbench text, format int, cached text[]);
+        name text, boot text, project text, class text, machine text, rbench text, format int, cached text[],
+        only_packs boolean);
     own_project := project_of(given.project);
     own_class := class_of(given.class);
 
@@ -138,6 +139,7 @@ BEGIN
             SELECT * FROM job
             WHERE job.project = own_project AND job.class = own_class AND state = 'queued'
                 AND job.format <= given.format AND not_before <= now()
+                AND (job.pack IS NOT NULL OR NOT coalesce(given.only_packs, false))
                 AND NOT (given.name = ANY (failed_on) AND job.worker IS DISTINCT FROM given.name AND EXISTS (
                     SELECT FROM worker AS other
                     WHERE other.project = own_project AND other.class = own_class AND other.name <> given.name

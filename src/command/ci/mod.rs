@@ -67,6 +67,10 @@ fn compared_versions(
             .hint("run one job for each variant, with: --variant NAME --comment-name NAME"));
     }
     let manifest = args.experiment.target.project.manifest_path.as_deref();
+    if args.pack.is_some() {
+        return Err(Error::new(Exit::Usage, "`ci` measures no pack that was made before")
+            .hint("have the machines of a class measure one that it makes: --on CLASS --packed"));
+    }
     let versions = versions::find(&job.environment, args.versions.typed(), manifest, console)?;
     let versions = versions.map(|revision| match variant {
         None => revision,

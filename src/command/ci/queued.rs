@@ -5,14 +5,18 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::{
-    super::{push, queue::commit, stored_project},
+    super::{
+        pack, push,
+        queue::{commit, send_pack},
+        stored_project,
+    },
     job::Job,
 };
 use crate::{
     ci::{self, Comparison},
     cli::{CiQueueArgs, CompareArgs, of_given, parts},
     console::Console,
-    error::{Error, Exit, Result},
+    error::{Context as _, Error, Exit, Result},
     machine,
     model::{self, JobState, Priority, short_versions},
     process::Interrupt,
@@ -23,10 +27,11 @@ use crate::{
 const POLL: Duration = Duration::from_secs(2);
 
 /// Options of this command alone: what it prints and publishes, and whom it asks.
-const OWN: [&str; 19] = [
+const OWN: [&str; 20] = [
     "base",
     "head",
     "on",
+    "packed",
     "parts",
     "patience",
     "variant",
@@ -45,6 +50,18 @@ const OWN: [&str; 19] = [
     "format",
 ];
 
+/// Options of compiling, which a pack replaces.
+const COMPILED: [&str; 8] = [
+    "package",
+    "bench",
+    "exclude",
+    "workspace",
+    "profile",
+    "features",
+    "all-features",
+    "no-default-features",
+];
+
 /// Queues the comparison, waits for its result, and publishes it.
 pub fn compare(
     args: &CompareArgs,
@@ -59,7 +76,12 @@ pub fn compare(
     let address = shared.database().map_err(|error| {
         error.hint("jobs of forks have no secrets, so they cannot queue: see docs/fleet.md")
     })?;
-    let options = of_given(&args.given.without(&OWN))?;
+    let mut given = args.given.without(&OWN);
+    if queue.packed {
+        // They are in the pack.
+        given = given.without(&COMPILED);
+    }
+    let options = of_given(&given)?;
     let project = stored_project(&args.experiment.target.project)?;
     let versions = args
         .versions
@@ -71,7 +93,16 @@ pub fn compare(
     job.clear()?;
     job.mark_stale();
     let notice = |text: &str| console.line(text);
-    let mut database = Database::open(&address, push::identity(&project)?, &notice)?;
+    let mut database = Database::open(&address, push::identity(&project.repository)?, &notice)?;
+    let pack = if queue.packed {
+        let what = || "cannot make a temporary file for the pack";
+        let file = tempfile::NamedTempFile::new().context(Exit::Usage, what)?;
+        let revisions = [base.clone(), head.clone()];
+        pack::make(&revisions, &args.experiment, file.path(), (console, &interrupt))?;
+        Some(send_pack(&mut database, file.path())?)
+    } else {
+        None
+    };
     let new = |options| NewJob {
         class: class.to_owned(),
         request: job.request_name(),
@@ -79,7 +110,7 @@ pub fn compare(
         base: base.clone(),
         head: head.clone(),
         options,
-        pack: None,
+        pack: pack.clone(),
     };
     let new: Vec<NewJob> = parts(&options, queue.parts).map(new).collect();
     let ids: Vec<i64> = new.iter().map(|one| database.add_job(one)).collect::<Result<_>>()?;

@@ -1,6 +1,7 @@
 //! What a worker has on its machine: a lock, a name that it keeps, and a working tree of its own, in which it compares.
 
 use std::{
+    env,
     fs::{self, File, TryLockError},
     hash::{BuildHasher as _, RandomState},
     io::{Read as _, Write as _},
@@ -12,7 +13,6 @@ use crate::{
     builds,
     error::{Context as _, Error, Exit, Result},
     git::Repository,
-    project::Project,
     shared::Claim,
 };
 
@@ -38,9 +38,11 @@ pub struct WorkerHome {
 }
 
 impl WorkerHome {
-    /// Opens the directory, and makes it if it is new. Fails if another worker of this user has it.
-    pub fn open(project: &Project) -> Result<Self> {
-        let directory = project.cache_dirs()?.outside().join("worker");
+    /// Opens the directory of the worker for the workspace at `workspace`, and makes it if it is new. Fails if another
+    /// worker of this user has it.
+    pub fn open(repository: &Repository, identity: &str, workspace: &Path) -> Result<Self> {
+        let cache = builds::cache_directory(|name| env::var_os(name))?;
+        let directory = cache.join(identity).join("worker");
         let path = directory.join("name");
         let what = || format!("cannot open {}", path.display());
         fs::create_dir_all(&directory).context(Exit::Usage, what)?;
@@ -65,8 +67,8 @@ impl WorkerHome {
             name = new_name();
             lock.write_all(name.as_bytes()).context(Exit::Usage, what)?;
         }
-        let clone = project.repository.root().to_owned();
-        let workspace = project.workspace.strip_prefix(&clone).unwrap_or(Path::new("")).to_owned();
+        let clone = repository.root().to_owned();
+        let workspace = workspace.strip_prefix(&clone).unwrap_or(Path::new("")).to_owned();
         let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id")
             .context(Exit::Usage, || "cannot identify the running kernel")?
             .trim()
@@ -118,6 +120,11 @@ impl WorkerHome {
             git(&self.clone, &[&quietly[..], &add].concat(), &what())?;
         }
         Ok(tree.join(&self.workspace))
+    }
+
+    /// The file for the pack of the running job.
+    pub fn pack(&self) -> PathBuf {
+        self.directory.join("job.pack")
     }
 
     /// The file for the output of the running comparison.

@@ -6,9 +6,10 @@
 mod home;
 
 use std::{
+    env,
     fs::{self, File},
-    io::{Read as _, Seek as _, SeekFrom},
-    path::Path,
+    io::{BufWriter, Read as _, Seek as _, SeekFrom},
+    path::{Path, PathBuf},
     process::{Command, Stdio},
     time::{Duration, Instant},
 };
@@ -19,13 +20,14 @@ use rustix::{
 };
 
 use self::home::WorkerHome;
-use super::{ci::comment::read, push, stored_project};
+use super::{ci::comment::read, push};
 use crate::{
-    builds::this_executable,
+    builds::{run_tool_or, this_executable},
     ci::{Comparison, Provider},
     cli::{GivenOptions, WorkerArgs, job_options},
     console::Console,
     error::{Context as _, Error, Exit, Result},
+    git::Repository,
     machine,
     model::{JobState, short_versions},
     process::{Ending, Interrupt, RunningCommand, WaitEnd},
@@ -66,9 +68,22 @@ pub fn run(args: &WorkerArgs, shared: &SharedVariables) -> Result<Exit> {
     let console = Console::attach();
     let interrupt = Interrupt::on_signals_in_order()?;
     let address = shared.database()?;
-    let project = stored_project(&args.project)?;
-    let identity = push::identity(&project)?;
-    let home = WorkerHome::open(&project)?;
+    let here = env::current_dir().context(Exit::Usage, || "cannot find the current directory")?;
+    let here = args
+        .manifest_path
+        .as_ref()
+        .and_then(|manifest| manifest.parent())
+        .map_or(here.clone(), |parent| here.join(parent));
+    let here =
+        here.canonicalize().context(Exit::Usage, || format!("cannot find {}", here.display()))?;
+    let repository = Repository::discover(&here)?;
+    let identity = push::identity(&repository)?;
+    let home = WorkerHome::open(&repository, &identity, &here)?;
+    let cargo = run_tool_or(Command::new("cargo").arg("--version"), Exit::Build, String::new);
+    let only_packs = cargo.is_err();
+    if only_packs {
+        console.line("note: there is no cargo, so only jobs with packs are taken");
+    }
     let this = machine::this_machine();
     let description = WorkerDescription {
         name: home.name.clone(),
@@ -77,6 +92,7 @@ pub fn run(args: &WorkerArgs, shared: &SharedVariables) -> Result<Exit> {
         machine: format!("{this} {}", this.id),
         rbench: env!("CARGO_PKG_VERSION").to_owned(),
         cached: Vec::new(),
+        only_packs,
     };
     let notice = |text: &str| console.line(text);
     let database = Database::open(&address, identity, &notice)?.without_patience();
@@ -108,6 +124,24 @@ struct Worker<'w> {
     home: WorkerHome,
     description: WorkerDescription,
     database: Database<'w>,
+}
+
+/// What a comparison is made of.
+enum Subject {
+    /// The commits of a workspace, with the head checked out.
+    Workspace(PathBuf),
+    /// A pack with both versions, compiled.
+    Pack(PathBuf),
+}
+
+/// The reason why a comparison cannot begin, by where it would fail too.
+enum Unprepared {
+    /// On every machine.
+    Everywhere(Error),
+    /// Perhaps only on this machine.
+    Here(Error),
+    /// Every other comparison would fail at present: a server is away.
+    Now(Error),
 }
 
 /// The reason why a comparison was stopped before its end.
@@ -183,27 +217,19 @@ impl Worker<'_> {
             self.description.cached.insert(0, version.clone());
         }
         self.description.cached.truncate(REMEMBERED);
-        let options = match job_options(&job.options) {
-            Ok(options) => options,
-            Err(error) => return self.fail(job, &error, true),
-        };
-        if let Err(error) = self.home.fetch(job) {
-            if self.home.reaches_remote() {
-                return self.fail(job, &error, true);
+        let (options, subject) = match self.prepare(job) {
+            Ok(prepared) => prepared,
+            Err(Unprepared::Everywhere(error)) => return self.fail(job, &error, true),
+            Err(Unprepared::Here(error)) => return self.fail(job, &error, false),
+            Err(Unprepared::Now(error)) => {
+                self.say(job, &format!("released: {error}"));
+                self.repeat(|database| database.release(job).map(drop))?;
+                self.sleep(REMOTE_PAUSE);
+                return Ok(());
             }
-            // It is no fault of the job, and other jobs would fare no better.
-            self.console
-                .line(&format!("job {}: released, since the remote is away: {error}", job.id));
-            self.repeat(|database| database.release(job).map(drop))?;
-            self.sleep(REMOTE_PAUSE);
-            return Ok(());
-        }
-        let workspace = match self.home.check_out(job) {
-            Ok(workspace) => workspace,
-            Err(error) => return self.fail(job, &error, false),
         };
         let what = || format!("cannot run the comparison of job {}", job.id);
-        let command = match self.start(job, &options, &workspace) {
+        let command = match self.start(job, &options, &subject) {
             Ok(command) => command,
             // As after an update of rbench: a fault of this process.
             Err(error) => return self.give_back_and_end(job, error),
@@ -215,7 +241,7 @@ impl Worker<'_> {
         let grace = if stopped.is_some() { GRACE } else { Duration::ZERO };
         let ending = command.end(grace).context(Exit::Internal, what)?;
         match stopped {
-            None => return self.answer(job, ending, &workspace),
+            None => return self.answer(job, ending, &subject),
             Some(Stopped::AtDeadline) => {
                 let what = "the comparison did not end before the deadline of the worker";
                 return self.fail(job, &Error::new(Exit::Benchmark, what), false);
@@ -237,6 +263,29 @@ impl Worker<'_> {
         self.repeat(|database| database.release(job).map(drop))
     }
 
+    /// Gets what a job compares, and checks its options.
+    fn prepare(&mut self, job: &Claim) -> Result<(Vec<String>, Subject), Unprepared> {
+        let options = job_options(&job.options).map_err(Unprepared::Everywhere)?;
+        if job.pack.is_some() {
+            let path = self.home.pack();
+            let what = || format!("cannot write {}", path.display());
+            let file = File::create(&path).context(Exit::Usage, what).map_err(Unprepared::Here)?;
+            let received = self.database.pack(job, &mut BufWriter::new(file));
+            return match received {
+                Ok(()) => Ok((options, Subject::Pack(path))),
+                Err(error) if self.database.is_away() => Err(Unprepared::Now(error)),
+                Err(error) => Err(Unprepared::Here(error)),
+            };
+        }
+        self.home.fetch(job).map_err(|error| {
+            // Otherwise it is no fault of the job, and other jobs would fare no better.
+            let is_of_job = self.home.reaches_remote();
+            if is_of_job { Unprepared::Everywhere(error) } else { Unprepared::Now(error) }
+        })?;
+        let workspace = self.home.check_out(job).map_err(Unprepared::Here)?;
+        Ok((options, Subject::Workspace(workspace)))
+    }
+
     /// Gives a job back because of a fault that other jobs would meet too, which ends the worker.
     fn give_back_and_end(&mut self, job: &Claim, error: Error) -> Result<()> {
         self.repeat(|database| database.release(job).map(drop))?;
@@ -244,7 +293,7 @@ impl Worker<'_> {
     }
 
     /// Starts the process that compares. Its environment has neither the address of the database nor tokens.
-    fn start(&self, job: &Claim, options: &[String], workspace: &Path) -> Result<RunningCommand> {
+    fn start(&self, job: &Claim, options: &[String], subject: &Subject) -> Result<RunningCommand> {
         let (log, result) = (self.home.log(), self.home.result());
         let what = || format!("cannot write {}", log.display());
         let out = File::create(&log).context(Exit::Usage, what)?;
@@ -256,10 +305,16 @@ impl Worker<'_> {
         tokens.chain(&["SSH_AUTH_SOCK"]).for_each(|name| {
             command.env_remove(name);
         });
+        match subject {
+            Subject::Workspace(workspace) => {
+                command.current_dir(workspace).args(["compare", &job.base, &job.head]);
+            }
+            Subject::Pack(file) => {
+                command.arg("compare").arg("--pack").arg(file);
+            }
+        }
         command
-            .current_dir(workspace)
             .env(machine::CLASS_VARIABLE, &self.description.class)
-            .args(["compare", &job.base, &job.head])
             .args(options)
             .arg("--output")
             .arg(&result)
@@ -295,7 +350,7 @@ impl Worker<'_> {
     }
 
     /// Sends what was measured, and the result or the failure.
-    fn answer(&mut self, job: &Claim, ending: Ending, workspace: &Path) -> Result<()> {
+    fn answer(&mut self, job: &Claim, ending: Ending, subject: &Subject) -> Result<()> {
         let Ending::Exited(code) = ending else {
             let signal = if let Ending::Signalled(signal) = ending { signal } else { 0 };
             let name = Signal::from_named_raw(signal).map(|signal| format!("{signal:?}"));
@@ -307,7 +362,12 @@ impl Worker<'_> {
         let has_verdict =
             is(&[Exit::Success, Exit::Regression, Exit::Benchmark, Exit::Inconclusive]);
         let report = read(&self.home.result()).ok();
-        let report = report.filter(|report| Comparison::parse(report).is_ok());
+        // A pack may be of other commits than its job says.
+        let is_of_job = |report: &Comparison| {
+            report.head_commit() == Some(job.head.split('+').next().unwrap_or_default())
+        };
+        let report =
+            report.filter(|report| Comparison::parse(report).is_ok_and(|one| is_of_job(&one)));
         let Some(report) = report.filter(|_| has_verdict) else {
             if let Err(error) = this_executable() {
                 return self.give_back_and_end(job, error);
@@ -320,7 +380,13 @@ impl Worker<'_> {
             return self.fail_with(job, code, &error.cause(end), is_permanent);
         };
         // Results first: with a result, a job has ended.
-        let project = match Project::find(Some(&workspace.join("Cargo.toml")), &[]) {
+        let project = match subject {
+            Subject::Workspace(workspace) => {
+                Project::find(Some(&workspace.join("Cargo.toml")), &[])
+            }
+            Subject::Pack(file) => Project::from_pack(file, &[], self.console),
+        };
+        let project = match project {
             Ok(project) => project,
             // It was one when the comparison began.
             Err(error) => return self.fail(job, &error, false),

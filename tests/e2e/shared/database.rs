@@ -133,6 +133,8 @@ fn roles_permit_only_what_they_need() {
         ("SELECT rbench.fail(1, 1, 0, '', true)".into(), work),
         ("SELECT rbench.release(1, 1)".into(), work),
         ("SELECT rbench.leave('')".into(), work),
+        ("SELECT rbench.piece(1, 1, 0)".into(), work),
+        ("SELECT rbench.add_piece('', 0, '')".into(), queue),
         (add.into(), queue),
         ("SELECT rbench.cancel(1)".into(), queue),
         ("SELECT rbench.report(1)".into(), &["reader", "worker", "asker"]),
@@ -162,6 +164,7 @@ fn roles_permit_only_what_they_need() {
         "meta",
         "worker",
         "job",
+        "pack",
     ] {
         let change = "INSERT INTO rbench.{} DEFAULT VALUES;DELETE FROM rbench.{};
             TRUNCATE rbench.{} CASCADE;DROP TABLE rbench.{} CASCADE;ALTER TABLE rbench.{} ADD x int;

@@ -1,6 +1,12 @@
 //! Comparisons that are queued in a PostgreSQL database, and made by workers.
 
-use std::{fs, process::Child, thread, time::Duration};
+use std::{
+    fs,
+    os::unix::fs::symlink,
+    process::{Child, Command},
+    thread,
+    time::Duration,
+};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -173,7 +179,7 @@ fn fault_of_the_machine_costs_no_job() {
     signal(&worker, Signal::TERM);
     Outcome::of(worker, "worker")
         .assert_exit(0)
-        .assert_stderr_has(&["job 1: released, since the remote is away"]);
+        .assert_stderr_has(&["job 1: released: cannot fetch the commits of the job"]);
     fleet.clone.git(&["remote", "set-url", "origin", fleet.project.root().to_str().unwrap()]);
 
     // An update replaces the program of a worker.
@@ -330,4 +336,55 @@ fn gate_overtakes_back_fill_which_continues_later() {
     signal(&worker, Signal::TERM);
     let ended = Outcome::of(worker, "worker").assert_exit(0);
     ended.assert_stderr_has(&["job 1: released for a gate", "job 2: done", "job 1: cancelled"]);
+}
+
+/// Makes a worker's machine one without cargo and compiler: it has git, and nothing else in PATH.
+fn without_cargo(rbench: Rbench, fleet: &Fleet, name: &str) -> Rbench {
+    let programs = fleet.clone.beside(name);
+    fs::create_dir(&programs).unwrap();
+    let git = Command::new("sh").args(["-c", "command -v git"]).output().unwrap();
+    let git = String::from_utf8(git.stdout).unwrap();
+    symlink(git.trim(), programs.join("git")).unwrap();
+    rbench.env("PATH", programs).env("RBENCH_PACK_DIR", fleet.clone.beside("places"))
+}
+
+#[test]
+#[ignore = "needs PostgreSQL"]
+fn worker_without_cargo_measures_packs() {
+    let fleet = Fleet::new(2);
+    fleet.project.replace("src/lib.rs", "u64 = 1_000", "u64 = 2_000");
+    fleet.project.commit("More work");
+    // The same directory on both machines.
+    let places = fleet.clone.beside("places");
+    // A job without a pack is not taken.
+    fleet.add(&["HEAD~2..HEAD~1"], &measured());
+    let worker = without_cargo(fleet.works(&[]), &fleet, "bin").start();
+    let ci = ["ci", "--base", "HEAD~1", "--on", "lab", "--packed", "--output-dir", "out"];
+    let options: Vec<&str> =
+        measured().into_iter().filter(|word| !word.contains("build.strategy")).collect();
+    let job = fleet.asks(&[&ci[..], &options].concat()).env("RBENCH_PACK_DIR", &places);
+    job.run().assert_exit(1).assert_stdout_has(&["changing", "regressed"]);
+    // A pack that was made before.
+    let pack = fleet.project.beside("x.pack");
+    let pack = pack.to_str().unwrap();
+    let build = ["build", "HEAD~2", "HEAD~1", "--pack", pack];
+    fleet.project.rbench(&build).env("RBENCH_PACK_DIR", &places).ok();
+    let add = ["queue", "add", "--class", "lab", "--pack", pack, "--"];
+    fleet.asks(&[&add[..], &options].concat()).ok();
+    fleet.until("SELECT FROM rbench.job WHERE id = 3 AND state = 'done'");
+    signal(&worker, Signal::TERM);
+    let worked = Outcome::of(worker, "worker").assert_exit(0);
+    worked.assert_stderr_has(&["there is no cargo, so only jobs with packs are taken"]);
+    assert_eq!(fleet.states(), ["queued", "done", "done"], "{}", worked.told());
+    // A piece that somebody has changed.
+    fleet.server.sql(
+        "shared",
+        "UPDATE rbench.job SET state = 'queued', losses = 2 WHERE id = 3;
+         UPDATE rbench.pack SET bytes = set_byte(bytes, 5000, 255 - get_byte(bytes, 5000))
+         WHERE digest = (SELECT pack FROM rbench.job WHERE id = 3)",
+    );
+    let worker = without_cargo(fleet.works(&[]), &fleet, "again").start();
+    fleet.until("SELECT FROM rbench.job WHERE id = 3 AND state = 'failed'");
+    signal(&worker, Signal::TERM);
+    Outcome::of(worker, "worker").assert_exit(0).assert_stderr_has(&["cannot read the pack"]);
 }
