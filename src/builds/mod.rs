@@ -47,7 +47,7 @@ pub use discovery::{Workspace, is_default_member};
 pub use features::features_off;
 pub use link::{BuildRecord, LinkedBuild};
 pub use lock_file::changed_dependencies;
-pub use packing::{PackingPlaces, TRACES};
+pub use packing::PackingPlaces;
 pub use tool::run_or as run_tool_or;
 pub use version_builds::{BuildRequest, Compiled, TargetBuilds, VersionBuilds};
 pub use wrapper::{Role, this_executable};
