@@ -265,8 +265,12 @@ impl Packing<'_> {
     /// Packs a linker and the libraries that it loads; returns its directory below the storage.
     fn linker(&mut self, program: &Path, libraries: &[PathBuf]) -> Result<PathBuf> {
         let what = || format!("cannot read {}", program.display());
-        let digest = Digest::compute(&fs::read(program).context(Exit::Build, what)?);
-        let at = Path::new(LINKERS).join(&digest.to_string()[..16]);
+        let mut contents = fs::read(program).context(Exit::Build, what)?;
+        for library in libraries {
+            // A library of a toolchain has hundreds of megabytes, and its path names the toolchain.
+            contents.extend_from_slice(library.as_os_str().as_encoded_bytes());
+        }
+        let at = Path::new(LINKERS).join(&Digest::compute(&contents).to_string()[..16]);
         self.packed.push(self.places.file(&at.join(LLD), program)?);
         for library in libraries {
             let name = library.file_name().unwrap_or_default();
