@@ -48,7 +48,7 @@ pub use features::features_off;
 pub use files::disk_space;
 pub use link::{BuildRecord, LinkedBuild};
 pub use lock_file::changed_dependencies;
-pub use packing::{PackingPlaces, TRACES};
+pub use packing::PackingPlaces;
 pub use tool::run_or as run_tool_or;
 pub use version_builds::{BuildRequest, Compiled, TargetBuilds, VersionBuilds};
 pub use wrapper::{Role, this_executable};

@@ -4,6 +4,9 @@
 //! LLD itself lists and copies the inputs of a link (`--reproduce`): those that rustc named, and the start files and
 //! libraries that the driver added. In a pack, a recipe is therefore a command line of LLD, in whose directory each input
 //! has its former path. LLD comes along, with the libraries that it loads, except those of the C library.
+//!
+//! Traces stay: what a benchmark executes may depend on the machine, for instance on its number of CPUs, and `unaffected`
+//! has to hold where the others are measured. They only say which files belong into the pack.
 
 use std::{
     collections::BTreeSet,
@@ -245,9 +248,6 @@ impl Packing<'_> {
             loaded.push(InputFile::from_elsewhere(self.future(path), file.path())?);
         }
         (target.made, target.files) = (made, loaded);
-        if linker.is_the_users() {
-            self.traces(&below, &recipe_home)?;
-        }
         Ok(())
     }
 
@@ -265,22 +265,18 @@ impl Packing<'_> {
     /// Packs a linker and the libraries that it loads; returns its directory below the storage.
     fn linker(&mut self, program: &Path, libraries: &[PathBuf]) -> Result<PathBuf> {
         let what = || format!("cannot read {}", program.display());
-        let digest = Digest::compute(&fs::read(program).context(Exit::Build, what)?);
-        let at = Path::new(LINKERS).join(&digest.to_string()[..16]);
+        let mut contents = fs::read(program).context(Exit::Build, what)?;
+        for library in libraries {
+            // A library of a toolchain has hundreds of megabytes, and its path names the toolchain.
+            contents.extend_from_slice(library.as_os_str().as_encoded_bytes());
+        }
+        let at = Path::new(LINKERS).join(&Digest::compute(&contents).to_string()[..16]);
         self.packed.push(self.places.file(&at.join(LLD), program)?);
         for library in libraries {
             let name = library.file_name().unwrap_or_default();
             self.packed.push(self.places.file(&at.join(name), library)?);
         }
         Ok(at)
-    }
-
-    /// Packs the traces of benchmarks. Where they are used, the processor must have the same features.
-    fn traces(&mut self, below: &Path, recipe_home: &Path) -> Result<()> {
-        for entry in fs::read_dir(recipe_home.join(TRACES)).into_iter().flatten().flatten() {
-            self.add(&below.join(TRACES).join(entry.file_name()), &entry.path())?;
-        }
-        Ok(())
     }
 
     /// Packs what is in the checkout although no commit has it.
@@ -323,9 +319,6 @@ impl Packing<'_> {
 
 /// The name of LLD for ELF, by which it knows what it is to be.
 const LLD: &str = "ld.lld";
-
-/// The directory of traces, in that of a recipe.
-pub const TRACES: &str = "traces";
 
 /// The regular files below `directory`, as paths from `home`; also `directory` itself, if it is a file.
 fn files_below(home: &Path, directory: &Path) -> Vec<PathBuf> {

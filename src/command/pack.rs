@@ -58,6 +58,11 @@ pub fn make(
     refuse_secrets(&settings)?;
     let runner = Runner::in_memory(&project, settings.clone(), interrupt, console)?;
     let command_line = Rc::new(GivenOptions::default());
+    for version in &versions {
+        // Before anything is compiled, which takes long.
+        let checkout = project.checkout(version, console)?;
+        project.repository.refuse_foreign_files(version, &checkout.path)?;
+    }
     let mut session = Session::new(&project, runner, console, command_line);
     // The plan of a comparison: it lists the benchmarks, and traces those whose code or data may differ.
     let verdicts = VerdictSettings::resolve(&project.file, &CriteriaOptions::default())?;

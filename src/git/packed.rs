@@ -19,12 +19,8 @@ use crate::{
 const SHALLOW: &str = "shallow";
 
 impl Repository {
-    /// Writes the objects of these versions to `file`, in git's pack format. A version whose files are not all objects
-    /// of this repository is refused.
+    /// Writes the objects of these versions to `file`, in git's pack format.
     pub fn write_objects(&self, versions: &[Version], file: &Path) -> Result<()> {
-        for version in versions {
-            self.refuse_foreign_files(version)?;
-        }
         let what = || format!("cannot write the git objects to {}", file.display());
         let mut out = File::create_new(file).context(Exit::Build, what)?;
         self.pack_objects(versions, &mut out).context(Exit::Build, what)
@@ -53,8 +49,9 @@ impl Repository {
         .map_err(|error| failure.map_or(error, |io| git2::Error::from_str(&io.to_string())))
     }
 
-    /// Refuses a version with files that are kept elsewhere: those of submodules and of Git LFS.
-    fn refuse_foreign_files(&self, version: &Version) -> Result<()> {
+    /// Refuses a version with files, in this checkout of it, that are no objects of this repository: those of Git LFS, and of
+    /// submodules, unless these are not initialised.
+    pub fn refuse_foreign_files(&self, version: &Version, checkout: &Path) -> Result<()> {
         let what = || format!("cannot pack the files of {version}");
         let read = || {
             let (handle, mut index) = (self.bare_handle()?, git2::Index::new()?);
@@ -65,8 +62,12 @@ impl Repository {
         let (handle, index) = read().context(Exit::Build, what)?;
         for entry in index.iter() {
             let path = files::path_of(&entry);
-            let kind = if files::is_submodule(&entry) {
+            let has_files =
+                || fs::read_dir(checkout.join(&path)).is_ok_and(|mut found| found.next().is_some());
+            let kind = if files::is_submodule(&entry) && has_files() {
                 "a submodule"
+            } else if files::is_submodule(&entry) {
+                continue;
             } else if files::is_tracked_by_lfs(&handle, &path) {
                 "a file of Git LFS"
             } else {

@@ -15,7 +15,7 @@ use tracing::debug;
 
 use super::{ListedVersion, Runner, version::VersionFiles};
 use crate::{
-    builds::{ListedExecutable, TRACES, files, this_executable},
+    builds::{ListedExecutable, files, this_executable},
     elf::{self, Digest, LinkedFunction, instance_of},
     error::{Context, Error, Exit, Result},
     harness::{Conditions, Executable, Harness, Scratch},
@@ -33,6 +33,9 @@ use crate::{
 /// Version of the tracing rules. Raise it when traces record something else, so that cached ones
 /// are not used.
 const RULES: u32 = 9;
+
+/// The directory of traces, in that of a recipe.
+const TRACES: &str = "traces";
 
 /// The longest warm-up of a traced execution.
 const WARM_UP: Duration = Duration::from_millis(1);

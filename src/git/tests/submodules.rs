@@ -59,6 +59,8 @@ fn uninitialised_submodule_is_empty_and_named() {
     let checkout = fixture.checkouts().checkout(&repository, &version).unwrap();
     assert_eq!(checkout.absent_submodules, [Path::new("deps/outer")]);
     assert_eq!(fs::read_dir(checkout.path.join("deps/outer")).unwrap().count(), 0);
+    // Elsewhere it would be as empty.
+    repository.refuse_foreign_files(&version, &checkout.path).unwrap();
     let restored = || fixture.checkouts().restore(&repository, &version).unwrap();
     assert_eq!(restored(), None, "it is as it was written");
     fs::write(checkout.path.join("file"), "changed").unwrap();
@@ -69,6 +71,8 @@ fn uninitialised_submodule_is_empty_and_named() {
     git_in(&clone, &update);
     let again = fixture.checkouts().checkout(&repository, &version).unwrap();
     assert!(again.path.join("deps/outer/file").exists());
+    let refused = repository.refuse_foreign_files(&version, &again.path).unwrap_err().to_string();
+    assert!(refused.contains("deps/outer is a submodule, which a pack cannot have"), "{refused}");
 }
 
 #[test]
