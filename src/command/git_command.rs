@@ -9,7 +9,13 @@ use crate::{
 
 /// Runs git in a directory; it asks for nothing. `what` is the operation for an error.
 pub fn git(directory: &Path, words: &[&str], what: &str) -> Result<()> {
+    let mut command = git_command(directory, words.iter().copied());
+    run_tool_or(&mut command, Exit::Usage, || what.to_owned()).map(drop)
+}
+
+/// The same as a command that has not run yet.
+pub fn git_command<'w>(directory: &Path, words: impl IntoIterator<Item = &'w str>) -> Command {
     let mut command = Command::new("git");
     command.current_dir(directory).env("GIT_TERMINAL_PROMPT", "0").args(words);
-    run_tool_or(&mut command, Exit::Usage, || what.to_owned()).map(drop)
+    command
 }

@@ -5,11 +5,17 @@ use std::{
     hash::{BuildHasher as _, RandomState},
     io::{Read as _, Write as _},
     path::{Path, PathBuf},
+    process::Command,
+    time::SystemTime,
 };
 
-use super::super::git_command::git;
+use super::super::git_command::{git, git_command};
 use crate::{
-    builds,
+    builds::{
+        self,
+        clean::{self, CacheEntry},
+    },
+    console::Console,
     error::{Context as _, Error, Exit, Result},
     git::Repository,
     project::Project,
@@ -74,20 +80,21 @@ impl WorkerHome {
         Ok(Self { name, boot, directory, clone, workspace, _lock: lock })
     }
 
-    /// Fetches the commits of a job if the clone lacks them, and checks its head out, so that its bench.toml and
-    /// accepted.toml count. Returns the workspace.
-    pub fn check_out(&self, job: &Claim) -> Result<PathBuf> {
-        let [base, head] = [commit(&job.base)?, commit(&job.head)?];
+    /// The command that fetches the commits of a job; none if the clone has them.
+    pub fn fetch(&self, job: &Claim) -> Result<Option<Command>> {
         let is_here = |commit: &&str| {
             Repository::discover(&self.clone)
                 .is_ok_and(|repository| repository.resolve(commit).is_ok())
         };
-        let missing: Vec<&str> = [base, head].into_iter().filter(|one| !is_here(one)).collect();
-        if !missing.is_empty() {
-            let words: Vec<&str> =
-                ["fetch", "--quiet", "--no-tags", "origin"].into_iter().chain(missing).collect();
-            git(&self.clone, &words, "cannot fetch the commits of the job")?;
-        }
+        let both = [commit(&job.base)?, commit(&job.head)?];
+        let missing: Vec<&str> = both.into_iter().filter(|one| !is_here(one)).collect();
+        let words = ["fetch", "--quiet", "--no-tags", "origin"].into_iter().chain(missing.clone());
+        Ok((!missing.is_empty()).then(|| git_command(&self.clone, words)))
+    }
+
+    /// Checks the head of a job out, so that its bench.toml and accepted.toml count. Returns the workspace.
+    pub fn check_out(&self, job: &Claim) -> Result<PathBuf> {
+        let head = commit(&job.head)?;
         let tree = self.directory.join("tree");
         let what = || format!("cannot check out {head} at {}", tree.display());
         // Hooks of the clone are for its owner.
@@ -95,15 +102,18 @@ impl WorkerHome {
         if tree.join(".git").exists() {
             let words =
                 [&quietly[..], &["checkout", "--quiet", "--force", "--detach", head]].concat();
-            git(&tree, &words, &what())?;
-        } else {
-            let path = tree.to_str().ok_or_else(|| {
-                Error::new(Exit::Usage, what()).cause("the path is not valid UTF-8")
-            })?;
-            git(&self.clone, &["worktree", "prune"], &what())?;
-            let add = ["worktree", "add", "--force", "--detach", path, head];
-            git(&self.clone, &[&quietly[..], &add].concat(), &what())?;
+            if git(&tree, &words, &what()).is_ok() {
+                return Ok(tree.join(&self.workspace));
+            }
+            // A git that was killed leaves its lock, which stands in the way of every other.
+            fs::remove_dir_all(&tree).context(Exit::Usage, what)?;
         }
+        let path = tree
+            .to_str()
+            .ok_or_else(|| Error::new(Exit::Usage, what()).cause("the path is not valid UTF-8"))?;
+        git(&self.clone, &["worktree", "prune"], &what())?;
+        let add = ["worktree", "add", "--force", "--detach", path, head];
+        git(&self.clone, &[&quietly[..], &add].concat(), &what())?;
         Ok(tree.join(&self.workspace))
     }
 
@@ -115,6 +125,18 @@ impl WorkerHome {
     /// The file for the result of the running comparison.
     pub fn result(&self) -> PathBuf {
         self.directory.join("compare.json")
+    }
+
+    /// Removes everything that can be made again: compilations, builds, and checkouts, with what a benchmark left there.
+    /// Returns their size in bytes.
+    pub fn remove_caches(&self, console: &Console) -> Result<u64> {
+        let manifest = self.directory.join("tree").join(&self.workspace).join("Cargo.toml");
+        let project = Project::find(Some(&manifest), &[])?;
+        let _lock = project.lock(console)?;
+        let dirs = project.cache_dirs()?;
+        let entries = clean::entries(dirs, SystemTime::now());
+        let remove = |entry: &CacheEntry| clean::remove(dirs, entry).map(|()| entry.size);
+        entries.iter().map(remove).sum()
     }
 
     /// Fails if the disk is nearly full: compiling would fail with an error that is no fault of the commit.

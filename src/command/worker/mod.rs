@@ -9,7 +9,7 @@ use std::{
     fs::{self, File},
     io::{Read as _, Seek as _, SeekFrom},
     path::Path,
-    process::Command,
+    process::{Command, Stdio},
     time::{Duration, Instant},
 };
 
@@ -98,7 +98,7 @@ pub fn run(args: &WorkerArgs, shared: &SharedVariables) -> Result<Exit> {
     };
     let ended = worker.work();
     // Otherwise the host counts as taken until its lease is over.
-    let left = worker.database.leave(&worker.description.name);
+    let left = worker.database.leave(&worker.description);
     ended.and(left).map(|()| Exit::Success)
 }
 
@@ -136,7 +136,7 @@ impl Worker<'_> {
                 self.console.line("the time of --for is over");
                 break;
             }
-            self.home.check_disk()?;
+            self.have_disk()?;
             let claimed = self.database.claim(&self.description);
             if let Err(error) = &claimed
                 && self.database.is_away()
@@ -168,6 +168,22 @@ impl Worker<'_> {
         Ok(())
     }
 
+    /// Fails if the disk is nearly full, even without what can be made again.
+    fn have_disk(&self) -> Result<()> {
+        if self.home.check_disk().is_ok() {
+            return Ok(());
+        }
+        match self.home.remove_caches(self.console) {
+            Ok(removed) => {
+                let removed = removed >> 20;
+                let line = format!("the disk is nearly full: removed {removed} MB of caches");
+                self.console.line(&line);
+            }
+            Err(error) => self.console.line(&format!("warning: {error}")),
+        }
+        self.home.check_disk()
+    }
+
     fn sleep(&self, time: Duration) {
         let time = Timespec::try_from(time).unwrap_or(Timespec { tv_sec: 1, tv_nsec: 0 });
         let _ = poll(&mut [PollFd::new(self.interrupt, PollFlags::IN)], Some(&time));
@@ -186,17 +202,42 @@ impl Worker<'_> {
             self.description.cached.insert(0, version.clone());
         }
         self.description.cached.truncate(REMEMBERED);
+        let fetched = match self.home.fetch(job) {
+            Ok(None) => Ok(Some(Ending::Exited(0))),
+            Ok(Some(mut fetch)) => self.run(job, &mut fetch),
+            Err(error) => return self.fail(job, &error, false),
+        };
+        match fetched? {
+            None => return Ok(()),
+            Some(Ending::Exited(0)) => {}
+            Some(_) => {
+                // Another machine may reach the remote.
+                let error = Error::new(Exit::Usage, "cannot fetch the commits of the job");
+                return self.fail(job, &error.cause(end_of(&self.home.log())), false);
+            }
+        }
         let started = self.home.check_out(job).and_then(|workspace| {
             let command = self.command(job, &workspace)?;
             Ok((workspace, command))
         });
         let (workspace, mut command) = match started {
             Ok(started) => started,
-            // Another machine may reach the remote.
             Err(error) => return self.fail(job, &error, false),
         };
-        let what = || format!("cannot start the comparison of job {}", job.id);
-        let command = RunningCommand::start(&mut command).context(Exit::Internal, what)?;
+        match self.run(job, &mut command)? {
+            Some(ending) => self.answer(job, ending, &workspace),
+            None => Ok(()),
+        }
+    }
+
+    /// Runs a command of a job to its end, with its errors in the log. None: it was stopped before, and the queue knows.
+    fn run(&mut self, job: &Claim, command: &mut Command) -> Result<Option<Ending>> {
+        let log = self.home.log();
+        let out = File::create(&log)
+            .context(Exit::Usage, || format!("cannot write {}", log.display()))?;
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(out);
+        let what = || format!("cannot run a command for job {}", job.id);
+        let command = RunningCommand::start(command).context(Exit::Internal, what)?;
         let stopped = self.attend(job, &command);
         if stopped.is_some() {
             command.interrupt();
@@ -204,18 +245,17 @@ impl Worker<'_> {
         let grace = if stopped.is_some() { GRACE } else { Duration::ZERO };
         let ending = command.end(grace).context(Exit::Internal, what)?;
         match stopped {
-            None => return self.answer(job, ending, &workspace),
+            None => return Ok(Some(ending)),
             Some(Stopped::AtDeadline) => {
                 let what = "the comparison did not end before the deadline of the worker";
-                return self.fail(job, &Error::new(Exit::Benchmark, what), false);
+                return self.fail(job, &Error::new(Exit::Benchmark, what), false).map(|()| None);
             }
             Some(Stopped::ByOrder(Order::Lost)) => {
                 self.say(job, "another worker has it");
-                return Ok(());
+                return Ok(None);
             }
             Some(Stopped::Alone) => {
                 self.say(job, "stopped, since the database does not answer");
-                return Ok(());
             }
             Some(Stopped::BySignal) => {
                 self.say(job, "released; this worker or another one continues it");
@@ -223,15 +263,14 @@ impl Worker<'_> {
             Some(Stopped::ByOrder(Order::Cancelled)) => self.say(job, "cancelled"),
             Some(Stopped::ByOrder(_)) => self.say(job, "released for a gate"),
         }
-        self.repeat(|database| database.release(job).map(drop))
+        // Whatever the reason, the job is to be continued, and the worker has not failed.
+        self.repeat(|database| database.release(job).map(drop)).map(|()| None)
     }
 
     /// The command that compares. Its environment has neither the address of the database nor tokens.
     fn command(&self, job: &Claim, workspace: &Path) -> Result<Command> {
         let options = job_options(&job.options)?;
-        let (log, result) = (self.home.log(), self.home.result());
-        let what = || format!("cannot write {}", log.display());
-        let out = File::create(&log).context(Exit::Usage, what)?;
+        let result = self.home.result();
         // That of an earlier job must not be mistaken for the result of this one.
         let _ = fs::remove_file(&result);
         let mut command = Command::new(this_executable()?);
@@ -241,10 +280,7 @@ impl Worker<'_> {
             .args(["compare", &job.base, &job.head])
             .args(options)
             .arg("--output")
-            .arg(&result)
-            .stdin(std::process::Stdio::null())
-            .stdout(std::process::Stdio::null())
-            .stderr(out);
+            .arg(&result);
         Ok(command)
     }
 
@@ -253,7 +289,9 @@ impl Worker<'_> {
         let begin = Instant::now();
         let mut heard = begin;
         loop {
-            match command.wait(Some(self.interrupt), BEAT) {
+            // Questions that fail take some time, too.
+            let pause = BEAT.min(ALONE.saturating_sub(heard.elapsed()));
+            match command.wait(Some(self.interrupt), pause) {
                 WaitEnd::Ended => return None,
                 WaitEnd::Interrupted => return Some(Stopped::BySignal),
                 WaitEnd::TimedOut => {}
@@ -287,8 +325,9 @@ impl Worker<'_> {
         let report = read(&self.home.result()).ok();
         let report = report.filter(|report| Comparison::parse(report).is_ok());
         let Some(report) = report.filter(|_| has_verdict) else {
-            // A commit that does not compile here compiles nowhere.
-            let is_permanent = is(&[Exit::Usage, Exit::Build, Exit::Benchmark]);
+            // A commit that does not compile here compiles nowhere, unless the disk is full.
+            let is_permanent =
+                is(&[Exit::Usage, Exit::Build, Exit::Benchmark]) && self.home.check_disk().is_ok();
             let end = end_of(&self.home.log());
             let error =
                 Error::new(Exit::Internal, format!("the comparison ended with exit code {code}"));
