@@ -5,7 +5,7 @@
 //! - `claims`: the time of a claim with 50 and 200 simulated workers, saturated and idle, and with 200,000 queued jobs
 //! - `kills`: 200 simulated workers that are killed 1,000 times: each job has one end, and no fenced attempt answers
 //! - `lost`: the time from the last sign of a lost worker to the next claim, with the real lease
-//! - `processes`: 20 real workers, each with another boot, that are killed 200 times
+//! - `processes`: 20 real workers, each with another boot, that are killed 100 times
 //! - `poisoned`: a range of 50 commits, of which five harm the machine; needs root and version 1 of control groups
 //! - `gates`: the time from the request of a gate until a worker that fills a history starts it, ten times
 //! - `crashes`: a server that crashes 50 times under one real worker
