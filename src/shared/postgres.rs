@@ -304,7 +304,7 @@ mod tests {
         // Names end so only where they are never to be found.
         assert!(is_passing(&error("postgres://nobody@name.invalid/x")));
         assert!(is_passing(&error("postgres://nobody@127.0.0.1:1/x")));
-        // No other attempt finds another password.
-        assert!(!is_passing(&error("postgres:///x?host=127.0.0.1")));
+        // One host with two ports is a mistake for ever.
+        assert!(!is_passing(&error("host=127.0.0.1 port=1,2 user=nobody")));
     }
 }

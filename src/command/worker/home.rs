@@ -95,7 +95,7 @@ impl WorkerHome {
     /// Checks the head of a job out, so that its bench.toml and accepted.toml count. Returns the workspace.
     pub fn check_out(&self, job: &Claim) -> Result<PathBuf> {
         let head = commit(&job.head)?;
-        let tree = self.directory.join("tree");
+        let tree = self.tree();
         let what = || format!("cannot check out {head} at {}", tree.display());
         // Hooks of the clone are for its owner.
         let quietly = ["-c", "core.hooksPath=/dev/null"];
@@ -103,7 +103,7 @@ impl WorkerHome {
             let words =
                 [&quietly[..], &["checkout", "--quiet", "--force", "--detach", head]].concat();
             if git(&tree, &words, &what()).is_ok() {
-                return Ok(tree.join(&self.workspace));
+                return Ok(self.workspace());
             }
             // A git that was killed leaves its lock, which stands in the way of every other.
             fs::remove_dir_all(&tree).context(Exit::Usage, what)?;
@@ -114,7 +114,41 @@ impl WorkerHome {
         git(&self.clone, &["worktree", "prune"], &what())?;
         let add = ["worktree", "add", "--force", "--detach", path, head];
         git(&self.clone, &[&quietly[..], &add].concat(), &what())?;
-        Ok(tree.join(&self.workspace))
+        Ok(self.workspace())
+    }
+
+    fn tree(&self) -> PathBuf {
+        self.directory.join("tree")
+    }
+
+    /// The workspace in the working tree.
+    pub fn workspace(&self) -> PathBuf {
+        self.tree().join(&self.workspace)
+    }
+
+    /// Notes that a job was compared, until it is answered: a worker that is started again need not compare it again.
+    pub fn note_end(&self, job: &Claim, exit: u8) {
+        let end = (job.id, &job.base, &job.head, &job.options, exit);
+        // Without the note, only time is lost.
+        let _ = serde_json::to_string(&end).map(|end| fs::write(self.note(), end));
+    }
+
+    /// The exit code of a job that was compared here and not answered.
+    pub fn noted_end(&self, job: &Claim) -> Option<u8> {
+        let end = fs::read_to_string(self.note()).ok()?;
+        let (id, base, head, options, exit): (i64, String, String, Vec<String>, u8) =
+            serde_json::from_str(&end).ok()?;
+        let is_same = (id, &base, &head, &options) == (job.id, &job.base, &job.head, &job.options);
+        (is_same && self.result().exists()).then_some(exit)
+    }
+
+    /// Forgets the end of a job that is answered, or compared anew.
+    pub fn forget_end(&self) {
+        let _ = fs::remove_file(self.note());
+    }
+
+    fn note(&self) -> PathBuf {
+        self.directory.join("unanswered.json")
     }
 
     /// The file for the output of the running comparison.
@@ -130,8 +164,7 @@ impl WorkerHome {
     /// Removes everything that can be made again: compilations, builds, and checkouts, with what a benchmark left there.
     /// Returns their size in bytes.
     pub fn remove_caches(&self, console: &Console) -> Result<u64> {
-        let manifest = self.directory.join("tree").join(&self.workspace).join("Cargo.toml");
-        let project = Project::find(Some(&manifest), &[])?;
+        let project = Project::find(Some(&self.workspace().join("Cargo.toml")), &[])?;
         let _lock = project.lock(console)?;
         let dirs = project.cache_dirs()?;
         let entries = clean::entries(dirs, SystemTime::now());

@@ -202,6 +202,10 @@ impl Worker<'_> {
             self.description.cached.insert(0, version.clone());
         }
         self.description.cached.truncate(REMEMBERED);
+        if let Some(exit) = self.home.noted_end(job) {
+            self.say(job, "was compared before this worker was started again");
+            return self.answer(job, Ending::Exited(exit.into()), &self.home.workspace());
+        }
         let fetched = match self.home.fetch(job) {
             Ok(None) => Ok(Some(Ending::Exited(0))),
             Ok(Some(mut fetch)) => self.run(job, &mut fetch),
@@ -272,6 +276,7 @@ impl Worker<'_> {
         let options = job_options(&job.options)?;
         let result = self.home.result();
         // That of an earlier job must not be mistaken for the result of this one.
+        self.home.forget_end();
         let _ = fs::remove_file(&result);
         let mut command = Command::new(this_executable()?);
         command
@@ -333,6 +338,7 @@ impl Worker<'_> {
                 Error::new(Exit::Internal, format!("the comparison ended with exit code {code}"));
             return self.fail_with(job, code, &error.cause(end), is_permanent);
         };
+        self.home.note_end(job, code);
         // Results first: with a result, a job has ended.
         let project = Project::find(Some(&workspace.join("Cargo.toml")), &[])?;
         let place = Place::Database(self.address.clone());
@@ -352,12 +358,22 @@ impl Worker<'_> {
                 }
             }
         }
-        let mut was_taken = false;
+        let mut was_taken = None;
         self.repeat(|database| {
-            was_taken = database.finish(job, code, &report)?;
+            was_taken = Some(database.finish(job, code, &report)?);
             Ok(())
         })?;
-        self.say(job, if was_taken { "done" } else { "another worker has it; its answer counts" });
+        if was_taken.is_some() {
+            self.home.forget_end();
+        }
+        self.say(
+            job,
+            match was_taken {
+                Some(true) => "done",
+                Some(false) => "another worker has it; its answer counts",
+                None => "compared; this worker answers when it is started again",
+            },
+        );
         Ok(())
     }
 

@@ -293,6 +293,30 @@ fn worker_survives_what_a_kill_left_and_a_remote_that_hangs() {
 
 #[test]
 #[ignore = "needs PostgreSQL"]
+fn answer_that_was_not_heard_is_given_again() {
+    let fleet = Fleet::new(1);
+    fleet.add(&["HEAD"], &QUICK);
+    let may = |verb: &str, whom: &str| {
+        let what = "EXECUTE ON FUNCTION rbench.finish";
+        fleet.server.sql("shared", &format!("{verb} {what} {whom} rbench_work"));
+    };
+    may("REVOKE", "FROM");
+    fleet.works(&["--until-empty"]).fails_with(2).assert_stderr_has(&["permission denied"]);
+    may("GRANT", "TO");
+    let again = fleet.works(&["--until-empty"]).ok();
+    again.assert_stderr_has(&["job 1: was compared before", "job 1: done"]);
+    assert_eq!(fleet.states(), ["done"]);
+    let sent = "SELECT count(*) FROM rbench.experiment";
+    let mut owner = fleet.server.client("owner", "shared");
+    assert_eq!(owner.query_one(sent, &[]).unwrap().get::<_, i64>(0), 1);
+    // A job with the same commits that is queued later is another one.
+    fleet.add(&["HEAD"], &QUICK);
+    fleet.works(&["--until-empty"]).ok();
+    assert_eq!(owner.query_one(sent, &[]).unwrap().get::<_, i64>(0), 2);
+}
+
+#[test]
+#[ignore = "needs PostgreSQL"]
 fn worker_works_behind_a_pooler() {
     let fleet = Fleet::new(2);
     fleet.add(&["HEAD~2..HEAD"], &QUICK);
