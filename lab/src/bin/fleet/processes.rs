@@ -61,7 +61,10 @@ pub fn run() -> Result<bool, Failure> {
     let twice = hosts.texts(
         "SELECT base || head FROM rbench.experiment GROUP BY base, head HAVING count(*) > 1",
     )?;
-    println!("  {} comparisons were measured twice, for lack of an answer to the first", twice.len());
+    println!(
+        "  {} comparisons were measured twice, for lack of an answer to the first",
+        twice.len()
+    );
     Ok(check(ended, "the queue is empty")
         & check(wrong.is_empty(), "each job has one end, and each result its experiment"))
 }
