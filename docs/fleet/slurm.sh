@@ -9,7 +9,7 @@
 set -euo pipefail
 : "${CLASS:=epyc}" "${REPOSITORY:?the address of the repository}"
 # On a disk of the node: what is compiled stays there for the next worker.
-clone="${SCRATCH:-/var/tmp}/rbench-$USER/$(basename "$REPOSITORY" .git)"
+clone="${SCRATCH:-/var/tmp}/rbench-$(id -un)/$(basename "$REPOSITORY" .git)"
 [ -d "$clone" ] || git clone --quiet "$REPOSITORY" "$clone"
 export RBENCH_CACHE_DIR="${clone%/*}/cache"
 cd "$clone"

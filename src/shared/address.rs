@@ -15,6 +15,10 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// The longest wait for the acknowledgment of sent bytes, after which the connection is lost.
 const SEND_TIMEOUT: Duration = Duration::from_secs(30);
 
+/// The silence on a connection after which its other end is asked for a sign of life. It is longer than the pause between
+/// two beats, so nothing is sent because of it while all is well.
+const SILENCE: Duration = Duration::from_secs(20);
+
 /// Where Debian's packages and libpq look for the socket of a server.
 const SOCKETS: &str = "/var/run/postgresql";
 
@@ -64,6 +68,8 @@ impl Address {
             config.connect_timeout(CONNECT_TIMEOUT);
         }
         config.tcp_user_timeout(SEND_TIMEOUT);
+        // Otherwise an answer that never comes is waited for two hours.
+        config.keepalives_idle(SILENCE).keepalives_interval(SILENCE / 4);
         Ok(Self { config })
     }
 }

@@ -187,8 +187,10 @@ impl Database<'_> {
     }
 
     /// Removes a worker that ends.
-    pub fn leave(&mut self, worker: &str) -> Result<()> {
-        self.query("report to", "SELECT rbench.leave($1)", &[(&worker, Type::TEXT)]).map(drop)
+    pub fn leave(&mut self, worker: &WorkerDescription) -> Result<()> {
+        let parameters: [(&(dyn ToSql + Sync), Type); 2] =
+            [(&worker.name, Type::TEXT), (&worker.boot, Type::TEXT)];
+        self.query("report to", "SELECT rbench.leave($1, $2)", &parameters).map(drop)
     }
 
     /// Cancels a job. False if there is none with this number, or if it has ended.

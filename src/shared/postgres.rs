@@ -213,22 +213,12 @@ fn is_passing(error: &DatabaseError) -> bool {
         return matches!(class, "08" | "40" | "53" | "57") && *code != SqlState::QUERY_CANCELED;
     }
     let io = sources(error).find_map(|source| source.downcast_ref::<io::Error>());
-    error.is_closed()
-        || io.is_some_and(|io| {
-            use io::ErrorKind as K;
-            matches!(
-                io.kind(),
-                K::ConnectionRefused
-                    | K::ConnectionReset
-                    | K::ConnectionAborted
-                    | K::BrokenPipe
-                    | K::UnexpectedEof
-                    | K::TimedOut
-                    | K::NotFound
-                    | K::HostUnreachable
-                    | K::NetworkUnreachable
-            )
-        })
+    // Any other kind may be a network that is away: a name that cannot be resolved then has none of its own.
+    let is_lasting = |kind| {
+        use io::ErrorKind as K;
+        matches!(kind, K::PermissionDenied | K::InvalidInput | K::InvalidData | K::Unsupported)
+    };
+    error.is_closed() || io.is_some_and(|io| !is_lasting(io.kind()))
 }
 
 fn sources<'e>(error: &'e DatabaseError) -> impl Iterator<Item = &'e (dyn error::Error + 'static)> {
@@ -296,5 +286,25 @@ impl Documents for Database<'_> {
             let what = format!("cannot read experiment {identity} of the {}", self.address);
             Error::new(Exit::Usage, what).cause("its document was deleted meanwhile")
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ::postgres::Config;
+
+    use super::*;
+
+    #[test]
+    fn network_that_is_away_may_come_back() {
+        let error = |address: &str| {
+            let config: Config = address.parse().unwrap();
+            config.connect(NoTls).err().unwrap()
+        };
+        // Names end so only where they are never to be found.
+        assert!(is_passing(&error("postgres://nobody@name.invalid/x")));
+        assert!(is_passing(&error("postgres://nobody@127.0.0.1:1/x")));
+        // One host with two ports is a mistake for ever.
+        assert!(!is_passing(&error("host=127.0.0.1 port=1,2 user=nobody")));
     }
 }

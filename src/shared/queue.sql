@@ -84,6 +84,7 @@ LANGUAGE sql SET search_path = rbench, pg_temp AS $$
         losses = losses + 1,
         failed_on = failed_on || worker,
         beat = NULL,
+        progress = NULL,
         state = CASE WHEN stop THEN 'cancelled' WHEN losses + 1 >= 3 THEN 'failed' ELSE 'queued' END,
         ended = CASE WHEN stop OR losses + 1 >= 3 THEN now() END,
         failure = CASE WHEN NOT stop THEN reason || ' on ' || array_to_string(failed_on || worker, ', ') END
@@ -109,6 +110,13 @@ BEGIN
     own_project := project_of(given.project);
     own_class := class_of(given.class);
 
+    -- A copied cache directory has the name of another worker, whose jobs this one would take.
+    IF EXISTS (SELECT FROM worker WHERE name = given.name AND boot <> given.boot AND seen > now() - lease()) THEN
+        RAISE EXCEPTION 'a worker of another host, or of this one before it was booted, has the name %', given.name
+            USING ERRCODE = 'object_in_use', HINT = 'give each host a cache directory of its own, or wait for '
+                || lease();
+    END IF;
+    DELETE FROM worker WHERE name = given.name AND boot <> given.boot;
     INSERT INTO worker AS known VALUES (
         given.boot, given.name, own_project, own_class, given.machine, given.rbench, given.format, NULL, now())
     ON CONFLICT (boot) DO UPDATE SET
@@ -178,11 +186,16 @@ BEGIN
     IF own.stop THEN
         RETURN 'cancelled';
     END IF;
-    -- The youngest back-fill makes room: it has the least to wait for.
+    -- The youngest back-fill makes room: it has the least to wait for. A gate whose worker is lost waits too, and a
+    -- back-fill whose worker is silent does not make room.
     IF own.priority = 0 AND (
         SELECT count(*) FROM job AS gate
         WHERE gate.project = own.project AND gate.class = own.class AND state = 'queued' AND priority = 2
             AND not_before <= now()
+    ) + (
+        SELECT count(*) FROM job AS gate
+        WHERE gate.project = own.project AND gate.class = own.class AND state = 'running' AND priority = 2
+            AND gate.beat < now() - lease()
     ) > (
         SELECT count(*) FROM worker
         WHERE worker.project = own.project AND worker.class = own.class AND worker.job IS NULL
@@ -190,7 +203,7 @@ BEGIN
     ) + (
         SELECT count(*) FROM job AS younger
         WHERE younger.project = own.project AND younger.class = own.class AND state = 'running' AND priority = 0
-            AND younger.id > own.id
+            AND younger.id > own.id AND younger.beat > now() - lease() / 3
     ) THEN
         RETURN 'release';
     END IF;
@@ -232,16 +245,16 @@ END $$;
 CREATE OR REPLACE FUNCTION release(job bigint, attempt int) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = rbench, pg_temp AS $$
 BEGIN
-    UPDATE job SET state = CASE WHEN stop THEN 'cancelled' ELSE 'queued' END, beat = NULL,
+    UPDATE job SET state = CASE WHEN stop THEN 'cancelled' ELSE 'queued' END, beat = NULL, progress = NULL,
         ended = CASE WHEN stop THEN now() END
         WHERE job.id = release.job AND job.attempt = release.attempt AND state = 'running';
     RETURN FOUND;
 END $$;
 
 -- A worker ends.
-CREATE OR REPLACE FUNCTION leave(name text) RETURNS void
+CREATE OR REPLACE FUNCTION leave(name text, boot text) RETURNS void
 LANGUAGE sql SECURITY DEFINER SET search_path = rbench, pg_temp AS $$
-    DELETE FROM worker WHERE worker.name = leave.name
+    DELETE FROM worker WHERE worker.name = leave.name AND worker.boot = leave.boot
 $$;
 
 -- Cancels a job unless it has ended. A running one stops at its next beat. Returns its state before.

@@ -6,13 +6,20 @@ use std::{
     hash::{BuildHasher as _, RandomState},
     io::{Read as _, Write as _},
     path::{Path, PathBuf},
+    process::Command,
+    time::SystemTime,
 };
 
-use super::super::git_command::git;
+use super::super::git_command::{git, git_command};
 use crate::{
-    builds,
+    builds::{
+        self,
+        clean::{self, CacheEntry},
+    },
+    console::Console,
     error::{Context as _, Error, Exit, Result},
     git::Repository,
+    project::Project,
     shared::Claim,
 };
 
@@ -76,19 +83,16 @@ impl WorkerHome {
         Ok(Self { name, boot, directory, clone, workspace, _lock: lock })
     }
 
-    /// Fetches the commits of a job if the clone lacks them.
-    pub fn fetch(&self, job: &Claim) -> Result<()> {
+    /// The command that fetches the commits of a job; none if the clone has them.
+    pub fn fetch(&self, job: &Claim) -> Result<Option<Command>> {
         let is_here = |commit: &&str| {
             Repository::discover(&self.clone)
                 .is_ok_and(|repository| repository.resolve(commit).is_ok())
         };
         let both = [commit(&job.base)?, commit(&job.head)?];
         let missing: Vec<&str> = both.into_iter().filter(|one| !is_here(one)).collect();
-        if missing.is_empty() {
-            return Ok(());
-        }
-        let words = [&["fetch", "--quiet", "--no-tags", "origin"], &missing[..]].concat();
-        git(&self.clone, &words, "cannot fetch the commits of the job").map(drop)
+        let words = ["fetch", "--quiet", "--no-tags", "origin"].into_iter().chain(missing.clone());
+        Ok((!missing.is_empty()).then(|| git_command(&self.clone, words)))
     }
 
     /// True if the remote answers.
@@ -100,26 +104,63 @@ impl WorkerHome {
     /// Checks the head of a job out, so that its bench.toml and accepted.toml count. Returns the workspace.
     pub fn check_out(&self, job: &Claim) -> Result<PathBuf> {
         let head = commit(&job.head)?;
-        let tree = self.directory.join("tree");
+        let tree = self.tree();
         let what = || format!("cannot check out {head} at {}", tree.display());
         // Hooks of the clone are for its owner.
         let quietly = ["-c", "core.hooksPath=/dev/null"];
         if tree.join(".git").exists() {
             let words =
                 [&quietly[..], &["checkout", "--quiet", "--force", "--detach", head]].concat();
-            // Of a worker that was killed: this one has the tree alone.
-            let lock = git(&tree, &["rev-parse", "--git-path", "index.lock"], &what())?;
-            let _ = fs::remove_file(tree.join(lock));
-            git(&tree, &words, &what())?;
-        } else {
-            let path = tree.to_str().ok_or_else(|| {
-                Error::new(Exit::Usage, what()).cause("the path is not valid UTF-8")
-            })?;
-            git(&self.clone, &["worktree", "prune"], &what())?;
-            let add = ["worktree", "add", "--force", "--detach", path, head];
-            git(&self.clone, &[&quietly[..], &add].concat(), &what())?;
+            // A git that was killed leaves its lock, which stands in the way of every other.
+            if let Ok(lock) = git(&tree, &["rev-parse", "--git-path", "index.lock"], &what()) {
+                let _ = fs::remove_file(tree.join(lock));
+            }
+            if git(&tree, &words, &what()).is_ok() {
+                return Ok(self.workspace());
+            }
+            fs::remove_dir_all(&tree).context(Exit::Usage, what)?;
         }
-        Ok(tree.join(&self.workspace))
+        let path = tree
+            .to_str()
+            .ok_or_else(|| Error::new(Exit::Usage, what()).cause("the path is not valid UTF-8"))?;
+        git(&self.clone, &["worktree", "prune"], &what())?;
+        let add = ["worktree", "add", "--force", "--detach", path, head];
+        git(&self.clone, &[&quietly[..], &add].concat(), &what())?;
+        Ok(self.workspace())
+    }
+
+    fn tree(&self) -> PathBuf {
+        self.directory.join("tree")
+    }
+
+    /// The workspace in the working tree.
+    pub fn workspace(&self) -> PathBuf {
+        self.tree().join(&self.workspace)
+    }
+
+    /// Notes that a job was compared, until it is answered: a worker that is started again need not compare it again.
+    pub fn note_end(&self, job: &Claim, exit: u8) {
+        let end = (job.id, &job.base, &job.head, &job.options, exit);
+        // Without the note, only time is lost.
+        let _ = serde_json::to_string(&end).map(|end| fs::write(self.note(), end));
+    }
+
+    /// The exit code of a job that was compared here and not answered.
+    pub fn noted_end(&self, job: &Claim) -> Option<u8> {
+        let end = fs::read_to_string(self.note()).ok()?;
+        let (id, base, head, options, exit): (i64, String, String, Vec<String>, u8) =
+            serde_json::from_str(&end).ok()?;
+        let is_same = (id, &base, &head, &options) == (job.id, &job.base, &job.head, &job.options);
+        (is_same && self.result().exists()).then_some(exit)
+    }
+
+    /// Forgets the end of a job that is answered, or compared anew.
+    pub fn forget_end(&self) {
+        let _ = fs::remove_file(self.note());
+    }
+
+    fn note(&self) -> PathBuf {
+        self.directory.join("unanswered.json")
     }
 
     /// The file for the pack of the running job.
@@ -135,6 +176,17 @@ impl WorkerHome {
     /// The file for the result of the running comparison.
     pub fn result(&self) -> PathBuf {
         self.directory.join("compare.json")
+    }
+
+    /// Removes everything that can be made again: compilations, builds, and checkouts, with what a benchmark left there.
+    /// Returns their size in bytes.
+    pub fn remove_caches(&self, console: &Console) -> Result<u64> {
+        let project = Project::find(Some(&self.workspace().join("Cargo.toml")), &[])?;
+        let _lock = project.lock(console)?;
+        let dirs = project.cache_dirs()?;
+        let entries = clean::entries(dirs, SystemTime::now());
+        let remove = |entry: &CacheEntry| clean::remove(dirs, entry).map(|()| entry.size);
+        entries.iter().map(remove).sum()
     }
 
     /// Fails if the disk is nearly full: compiling would fail with an error that is no fault of the commit.

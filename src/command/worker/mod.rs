@@ -111,7 +111,7 @@ pub fn run(args: &WorkerArgs, shared: &SharedVariables) -> Result<Exit> {
     };
     let ended = worker.work();
     // Otherwise the host counts as taken until its lease is over.
-    let left = worker.database.leave(&worker.description.name);
+    let left = worker.database.leave(&worker.description);
     ended.and(left).map(|()| Exit::Success)
 }
 
@@ -132,16 +132,6 @@ enum Subject {
     Workspace(PathBuf),
     /// A pack with both versions, compiled.
     Pack(PathBuf),
-}
-
-/// The reason why a comparison cannot begin, by where it would fail too.
-enum Unprepared {
-    /// On every machine.
-    Everywhere(Error),
-    /// Perhaps only on this machine.
-    Here(Error),
-    /// Every other comparison would fail at present: a server is away.
-    Now(Error),
 }
 
 /// The reason why a comparison was stopped before its end.
@@ -167,7 +157,7 @@ impl Worker<'_> {
                 self.console.line("the time of --for is over");
                 break;
             }
-            self.home.check_disk()?;
+            self.have_disk()?;
             let claimed = self.database.claim(&self.description);
             if let Err(error) = &claimed
                 && self.database.is_away()
@@ -199,6 +189,22 @@ impl Worker<'_> {
         Ok(())
     }
 
+    /// Fails if the disk is nearly full, even without what can be made again.
+    fn have_disk(&self) -> Result<()> {
+        if self.home.check_disk().is_ok() {
+            return Ok(());
+        }
+        match self.home.remove_caches(self.console) {
+            Ok(removed) => {
+                let removed = removed >> 20;
+                let line = format!("the disk is nearly full: removed {removed} MB of caches");
+                self.console.line(&line);
+            }
+            Err(error) => self.console.line(&format!("warning: {error}")),
+        }
+        self.home.check_disk()
+    }
+
     fn sleep(&self, time: Duration) {
         let time = Timespec::try_from(time).unwrap_or(Timespec { tv_sec: 1, tv_nsec: 0 });
         let _ = poll(&mut [PollFd::new(self.interrupt, PollFlags::IN)], Some(&time));
@@ -217,23 +223,34 @@ impl Worker<'_> {
             self.description.cached.insert(0, version.clone());
         }
         self.description.cached.truncate(REMEMBERED);
-        let (options, subject) = match self.prepare(job) {
-            Ok(prepared) => prepared,
-            Err(Unprepared::Everywhere(error)) => return self.fail(job, &error, true),
-            Err(Unprepared::Here(error)) => return self.fail(job, &error, false),
-            Err(Unprepared::Now(error)) => {
-                self.say(job, &format!("released: {error}"));
-                self.repeat(|database| database.release(job).map(drop))?;
-                self.sleep(REMOTE_PAUSE);
-                return Ok(());
-            }
-        };
-        let what = || format!("cannot run the comparison of job {}", job.id);
-        let command = match self.start(job, &options, &subject) {
+        if let Some(exit) = self.home.noted_end(job) {
+            self.say(job, "was compared before this worker was started again");
+            let subject = match &job.pack {
+                Some(_) => Subject::Pack(self.home.pack()),
+                None => Subject::Workspace(self.home.workspace()),
+            };
+            return self.answer(job, Ending::Exited(exit.into()), &subject);
+        }
+        let Some((options, subject)) = self.prepare(job)? else { return Ok(()) };
+        let mut command = match self.command(job, &options, &subject) {
             Ok(command) => command,
             // As after an update of rbench: a fault of this process.
             Err(error) => return self.give_back_and_end(job, error),
         };
+        match self.run(job, &mut command)? {
+            Some(ending) => self.answer(job, ending, &subject),
+            None => Ok(()),
+        }
+    }
+
+    /// Runs a command of a job to its end, with its errors in the log. None: it was stopped before, and the queue knows.
+    fn run(&mut self, job: &Claim, command: &mut Command) -> Result<Option<Ending>> {
+        let log = self.home.log();
+        let out = File::create(&log)
+            .context(Exit::Usage, || format!("cannot write {}", log.display()))?;
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(out);
+        let what = || format!("cannot run a command for job {}", job.id);
+        let command = RunningCommand::start(command).context(Exit::Internal, what)?;
         let stopped = self.attend(job, &command);
         if stopped.is_some() {
             command.interrupt();
@@ -241,18 +258,17 @@ impl Worker<'_> {
         let grace = if stopped.is_some() { GRACE } else { Duration::ZERO };
         let ending = command.end(grace).context(Exit::Internal, what)?;
         match stopped {
-            None => return self.answer(job, ending, &subject),
+            None => return Ok(Some(ending)),
             Some(Stopped::AtDeadline) => {
                 let what = "the comparison did not end before the deadline of the worker";
-                return self.fail(job, &Error::new(Exit::Benchmark, what), false);
+                return self.fail(job, &Error::new(Exit::Benchmark, what), false).map(|()| None);
             }
             Some(Stopped::ByOrder(Order::Lost)) => {
                 self.say(job, "another worker has it");
-                return Ok(());
+                return Ok(None);
             }
             Some(Stopped::Alone) => {
                 self.say(job, "stopped, since the database does not answer");
-                return Ok(());
             }
             Some(Stopped::BySignal) => {
                 self.say(job, "released; this worker or another one continues it");
@@ -260,30 +276,67 @@ impl Worker<'_> {
             Some(Stopped::ByOrder(Order::Cancelled)) => self.say(job, "cancelled"),
             Some(Stopped::ByOrder(_)) => self.say(job, "released for a gate"),
         }
-        self.repeat(|database| database.release(job).map(drop))
+        // Whatever the reason, the job is to be continued, and the worker has not failed.
+        self.repeat(|database| database.release(job).map(drop)).map(|()| None)
     }
 
-    /// Gets what a job compares, and checks its options.
-    fn prepare(&mut self, job: &Claim) -> Result<(Vec<String>, Subject), Unprepared> {
-        let options = job_options(&job.options).map_err(Unprepared::Everywhere)?;
-        if job.pack.is_some() {
-            let path = self.home.pack();
-            let what = || format!("cannot write {}", path.display());
-            let file = File::create(&path).context(Exit::Usage, what).map_err(Unprepared::Here)?;
-            let received = self.database.pack(job, &mut BufWriter::new(file));
-            return match received {
-                Ok(()) => Ok((options, Subject::Pack(path))),
-                Err(error) if self.database.is_away() => Err(Unprepared::Now(error)),
-                Err(error) => Err(Unprepared::Here(error)),
-            };
+    /// Gets what a job compares, and checks its options. None: that is impossible, and the queue knows.
+    fn prepare(&mut self, job: &Claim) -> Result<Option<(Vec<String>, Subject)>> {
+        let options = match job_options(&job.options) {
+            Ok(options) => options,
+            Err(error) => return self.fail(job, &error, true).map(|()| None),
+        };
+        let subject = if job.pack.is_some() { self.receive(job)? } else { self.fetch(job)? };
+        Ok(subject.map(|subject| (options, subject)))
+    }
+
+    /// Gets the pack of a job.
+    fn receive(&mut self, job: &Claim) -> Result<Option<Subject>> {
+        let path = self.home.pack();
+        let received = File::create(&path)
+            .context(Exit::Usage, || format!("cannot write {}", path.display()))
+            .and_then(|file| self.database.pack(job, &mut BufWriter::new(file)));
+        match received {
+            Ok(()) => Ok(Some(Subject::Pack(path))),
+            Err(error) if self.database.is_away() => self.put_off(job, &error).map(|()| None),
+            Err(error) => self.fail(job, &error, false).map(|()| None),
         }
-        self.home.fetch(job).map_err(|error| {
-            // Otherwise it is no fault of the job, and other jobs would fare no better.
-            let is_of_job = self.home.reaches_remote();
-            if is_of_job { Unprepared::Everywhere(error) } else { Unprepared::Now(error) }
-        })?;
-        let workspace = self.home.check_out(job).map_err(Unprepared::Here)?;
-        Ok((options, Subject::Workspace(workspace)))
+    }
+
+    /// Fetches the commits of a job, and checks its head out.
+    fn fetch(&mut self, job: &Claim) -> Result<Option<Subject>> {
+        let fetch = match self.home.fetch(job) {
+            Ok(fetch) => fetch,
+            Err(error) => return self.fail(job, &error, true).map(|()| None),
+        };
+        if let Some(mut fetch) = fetch {
+            let Some(ending) = self.run(job, &mut fetch)? else { return Ok(None) };
+            if ending != Ending::Exited(0) {
+                let error = Error::new(Exit::Usage, "cannot fetch the commits of the job");
+                let error = error.cause(end_of(&self.home.log()));
+                // If the remote is away, it is no fault of the job, and other jobs would fare no better.
+                let is_of_job = self.home.reaches_remote();
+                let told = if is_of_job {
+                    self.fail(job, &error, true)
+                } else {
+                    self.put_off(job, &error)
+                };
+                return told.map(|()| None);
+            }
+        }
+        match self.home.check_out(job) {
+            Ok(workspace) => Ok(Some(Subject::Workspace(workspace))),
+            // Another machine may be able to.
+            Err(error) => self.fail(job, &error, false).map(|()| None),
+        }
+    }
+
+    /// Gives a job back because a server is away, and waits for it.
+    fn put_off(&mut self, job: &Claim, error: &Error) -> Result<()> {
+        self.say(job, &format!("released: {error}"));
+        self.repeat(|database| database.release(job).map(drop))?;
+        self.sleep(REMOTE_PAUSE);
+        Ok(())
     }
 
     /// Gives a job back because of a fault that other jobs would meet too, which ends the worker.
@@ -292,12 +345,11 @@ impl Worker<'_> {
         Err(error)
     }
 
-    /// Starts the process that compares. Its environment has neither the address of the database nor tokens.
-    fn start(&self, job: &Claim, options: &[String], subject: &Subject) -> Result<RunningCommand> {
-        let (log, result) = (self.home.log(), self.home.result());
-        let what = || format!("cannot write {}", log.display());
-        let out = File::create(&log).context(Exit::Usage, what)?;
+    /// The command that compares. Its environment has neither the address of the database nor tokens.
+    fn command(&self, job: &Claim, options: &[String], subject: &Subject) -> Result<Command> {
+        let result = self.home.result();
         // That of an earlier job must not be mistaken for the result of this one.
+        self.home.forget_end();
         let _ = fs::remove_file(&result);
         let mut command = Command::new(this_executable()?);
         // git needs them here to fetch; code of a commit does not.
@@ -317,12 +369,8 @@ impl Worker<'_> {
             .env(machine::CLASS_VARIABLE, &self.description.class)
             .args(options)
             .arg("--output")
-            .arg(&result)
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(out);
-        let what = || format!("cannot start the comparison of job {}", job.id);
-        RunningCommand::start(&mut command).context(Exit::Internal, what)
+            .arg(&result);
+        Ok(command)
     }
 
     /// Waits for the end of a comparison, and reports that it goes on. Returns the reason to stop it, if there is one.
@@ -330,7 +378,9 @@ impl Worker<'_> {
         let begin = Instant::now();
         let mut heard = begin;
         loop {
-            match command.wait(Some(self.interrupt), BEAT) {
+            // Questions that fail take some time, too.
+            let pause = BEAT.min(ALONE.saturating_sub(heard.elapsed()));
+            match command.wait(Some(self.interrupt), pause) {
                 WaitEnd::Ended => return None,
                 WaitEnd::Interrupted => return Some(Stopped::BySignal),
                 WaitEnd::TimedOut => {}
@@ -372,13 +422,15 @@ impl Worker<'_> {
             if let Err(error) = this_executable() {
                 return self.give_back_and_end(job, error);
             }
-            // A commit that does not compile here compiles nowhere.
-            let is_permanent = is(&[Exit::Usage, Exit::Build, Exit::Benchmark]);
+            // A commit that does not compile here compiles nowhere, unless the disk is full.
+            let is_permanent =
+                is(&[Exit::Usage, Exit::Build, Exit::Benchmark]) && self.home.check_disk().is_ok();
             let end = end_of(&self.home.log());
             let error =
                 Error::new(Exit::Internal, format!("the comparison ended with exit code {code}"));
             return self.fail_with(job, code, &error.cause(end), is_permanent);
         };
+        self.home.note_end(job, code);
         // Results first: with a result, a job has ended.
         let project = match subject {
             Subject::Workspace(workspace) => {
@@ -408,12 +460,22 @@ impl Worker<'_> {
                 }
             }
         }
-        let mut was_taken = false;
+        let mut was_taken = None;
         self.repeat(|database| {
-            was_taken = database.finish(job, code, &report)?;
+            was_taken = Some(database.finish(job, code, &report)?);
             Ok(())
         })?;
-        self.say(job, if was_taken { "done" } else { "another worker has it; its answer counts" });
+        if was_taken.is_some() {
+            self.home.forget_end();
+        }
+        self.say(
+            job,
+            match was_taken {
+                Some(true) => "done",
+                Some(false) => "another worker has it; its answer counts",
+                None => "compared; this worker answers when it is started again",
+            },
+        );
         Ok(())
     }
 

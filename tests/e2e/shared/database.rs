@@ -4,7 +4,7 @@ use std::{
     collections::BTreeSet,
     fs::{self, Permissions},
     os::unix::fs::PermissionsExt as _,
-    process::Command,
+    process::{Child, Command},
     thread,
     time::Duration,
 };
@@ -483,10 +483,8 @@ fn encryption_verifies_the_name_of_the_server() {
     }
 }
 
-#[test]
-#[ignore = "needs PostgreSQL"]
-fn pooler_may_give_each_transaction_another_connection() {
-    let server = server("shared");
+/// Starts a pooler in transaction mode for the database `shared`, and returns its port.
+pub fn pooler(server: &Server) -> (Child, u16) {
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let sockets = server.sockets().display().to_string();
     let settings = format!(
@@ -498,7 +496,15 @@ fn pooler_may_give_each_transaction_another_connection() {
     let settings = settings.replace("dbname=shared", "dbname=shared user=worker");
     let file = server.directory().join("pgbouncer.ini");
     fs::write(&file, settings).unwrap();
-    let mut pooler = server.program("/usr/sbin/pgbouncer").arg("-q").arg(&file).spawn().unwrap();
+    let pooler = server.program("/usr/sbin/pgbouncer").arg("-q").arg(&file).spawn().unwrap();
+    (pooler, port)
+}
+
+#[test]
+#[ignore = "needs PostgreSQL"]
+fn pooler_may_give_each_transaction_another_connection() {
+    let server = server("shared");
+    let (mut pooler, port) = pooler(&server);
     let (project, commits) = history::project(2);
     fill(&project, &commits, &["a", "b", "c"]);
     let place = format!("postgres://worker@127.0.0.1:{port}/shared");

@@ -11,7 +11,7 @@ use std::{
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use super::database::make;
+use super::database::{make, pooler};
 use crate::support::{
     QUICK, TestProject,
     postgres::Server,
@@ -74,6 +74,29 @@ impl Fleet {
         let mut jobs = self.jobs();
         jobs.sort_by_key(|job| job["id"].as_i64());
         jobs.iter().map(|job| job["state"].as_str().unwrap().to_owned()).collect()
+    }
+
+    /// Claims as a worker of a host that is none. Returns the job and the attempt.
+    fn claim(&self, name: &str, boot: &str) -> Result<Option<(i64, i32)>, String> {
+        let mut owner = self.server.client("owner", "shared");
+        let project: String =
+            owner.query_one("SELECT root FROM rbench.project", &[]).unwrap().get(0);
+        let about = format!(
+            r#"{{"name": "{name}", "boot": "{boot}", "project": "{project}", "class": "lab", "machine": "",
+                "rbench": "0", "format": 1, "cached": []}}"#
+        );
+        let rows = self
+            .server
+            .client("worker", "shared")
+            .query(&format!("SELECT id, attempt FROM rbench.claim('{about}')"), &[])
+            .map_err(|error| error.as_db_error().unwrap().message().to_owned())?;
+        Ok(rows.first().map(|row| (row.get(0), row.get(1))))
+    }
+
+    /// What a worker hears when it reports that an attempt goes on.
+    fn beat(&self, (job, attempt): (i64, i32)) -> String {
+        let beat = format!("SELECT rbench.beat({job}, {attempt}, '')");
+        self.server.client("worker", "shared").query_one(&beat, &[]).unwrap().get(0)
     }
 
     /// Waits until a query has a row.
@@ -219,34 +242,121 @@ fn killed_worker_continues_its_job_and_others_take_lost_ones() {
     assert_eq!((job["attempt"].as_i64(), job["failure"].as_str()), (Some(2), None));
 
     // A worker of another host has a job, and vanishes.
-    let mut other = fleet.server.client("worker", "shared");
-    let mut claim = |name: &str, boot: &str| {
-        let mut owner = fleet.server.client("owner", "shared");
-        let project: String =
-            owner.query_one("SELECT root FROM rbench.project", &[]).unwrap().get(0);
-        let about = format!(
-            r#"{{"name": "{name}", "boot": "{boot}", "project": "{project}", "class": "lab", "machine": "",
-                "rbench": "0", "format": 1, "cached": []}}"#
-        );
-        let rows = other.query(&format!("SELECT id, attempt FROM rbench.claim('{about}')"), &[]);
-        rows.map(|rows| rows.first().map(|row| (row.get::<_, i64>(0), row.get::<_, i32>(1))))
-    };
     fleet.add(&["HEAD"], &measured());
-    assert_eq!(claim("other", "boot").unwrap(), Some((2, 1)));
-    let refused = claim("second", "boot").unwrap_err();
-    assert!(refused.as_db_error().unwrap().message().contains("another worker of this host"));
+    assert_eq!(fleet.claim("other", "boot").unwrap(), Some((2, 1)));
+    let refused = fleet.claim("second", "boot").unwrap_err();
+    assert!(refused.contains("another worker of this host"), "{refused}");
+    // Another host with a copy of its cache directory.
+    let refused = fleet.claim("other", "another boot").unwrap_err();
+    assert!(refused.contains("has the name other"), "{refused}");
     fleet.shorten_lease(2.);
     thread::sleep(Duration::from_secs(3));
     // A lock that git left behind when it was killed.
     fs::write(fleet.clone.root().join(".git/worktrees/tree/index.lock"), "").unwrap();
     fleet.works(&["--until-empty"]).ok();
     assert_eq!(fleet.states(), ["done", "done"]);
+    let mut other = fleet.server.client("worker", "shared");
     let late = other.query_one("SELECT rbench.finish(2, 1, 0, '{}')", &[]).unwrap();
     assert!(!late.get::<_, bool>(0), "the answer of the lost attempt is refused");
-    assert_eq!(
-        other.query_one("SELECT rbench.beat(2, 1, '')", &[]).unwrap().get::<_, String>(0),
-        "lost"
-    );
+    assert_eq!(fleet.beat((2, 1)), "lost");
+    // After its lease, the name is free, and one worker has it.
+    assert_eq!(fleet.claim("other", "another boot").unwrap(), None);
+    let named = "SELECT FROM rbench.workers WHERE name = 'other'";
+    assert_eq!(other.query(named, &[]).unwrap().len(), 1);
+}
+
+#[test]
+#[ignore = "needs PostgreSQL"]
+fn gate_does_not_wait_for_a_lost_worker() {
+    let fleet = Fleet::new(3);
+    let add = |head: &str, priority: &str| fleet.add(&[head, "--priority", priority], &measured());
+    add("HEAD", "back-fill");
+    add("HEAD~1", "back-fill");
+    let older = fleet.claim("one", "boot 1").unwrap().unwrap();
+    let younger = fleet.claim("two", "boot 2").unwrap().unwrap();
+    assert_eq!([fleet.beat(older), fleet.beat(younger)], ["continue"; 2]);
+    add("HEAD~2", "gate");
+    assert_eq!([fleet.beat(older), fleet.beat(younger)], ["continue", "release"]);
+    // A younger one that is silent makes no room.
+    let silent = |job: i64| {
+        let long_ago = format!(
+            "UPDATE rbench.job SET beat = now() - rbench.lease() * 0.9 WHERE id = {job};
+             UPDATE rbench.worker SET seen = now() - rbench.lease() * 0.9 WHERE job = {job}"
+        );
+        fleet.server.sql("shared", &long_ago);
+    };
+    silent(younger.0);
+    assert_eq!(fleet.beat(older), "release");
+    // A gate whose worker is lost needs another one, even if none is idle to take it.
+    let gate = fleet.claim("three", "boot 3").unwrap().unwrap();
+    assert_eq!((gate, fleet.beat(older).as_str()), ((3, 1), "continue"));
+    fleet.shorten_lease(60.);
+    let lost = "UPDATE rbench.job SET beat = now() - interval '61 s' WHERE id = 3";
+    fleet.server.sql("shared", lost);
+    assert_eq!(fleet.beat(older), "release");
+}
+
+#[test]
+#[ignore = "needs PostgreSQL"]
+fn worker_survives_what_a_kill_left_and_a_remote_that_hangs() {
+    let fleet = Fleet::new(2);
+    fleet.add(&["HEAD~1"], &measured());
+    fleet.works(&["--until-empty"]).ok();
+    // The lock of a git that was killed while it checked a commit out.
+    let lock = fleet.clone.root().join(".git/worktrees/tree/index.lock");
+    fs::write(&lock, "").unwrap();
+    fleet.add(&["HEAD"], &measured());
+    fleet.works(&["--until-empty"]).ok();
+    assert_eq!(fleet.states(), ["done"; 2]);
+
+    // A signal ends a fetch that takes long, and the job is given back.
+    fleet.project.write("count", "new");
+    fleet.project.commit("A commit that the clone lacks");
+    fleet.add(&["HEAD"], &measured());
+    fleet.clone.git(&["config", "remote.origin.uploadpack", "touch ../fetches; sleep 600; true"]);
+    let worker = fleet.works(&[]).start();
+    while !fleet.clone.beside("fetches").exists() && !fleet.project.beside("fetches").exists() {
+        thread::sleep(Duration::from_millis(20));
+    }
+    signal(&worker, Signal::TERM);
+    Outcome::of(worker, "worker").assert_exit(0).assert_stderr_has(&["job 3: released"]);
+}
+
+#[test]
+#[ignore = "needs PostgreSQL"]
+fn answer_that_was_not_heard_is_given_again() {
+    let fleet = Fleet::new(1);
+    fleet.add(&["HEAD"], &measured());
+    let may = |verb: &str, whom: &str| {
+        let what = "EXECUTE ON FUNCTION rbench.finish";
+        fleet.server.sql("shared", &format!("{verb} {what} {whom} rbench_work"));
+    };
+    may("REVOKE", "FROM");
+    fleet.works(&["--until-empty"]).fails_with(2).assert_stderr_has(&["permission denied"]);
+    may("GRANT", "TO");
+    let again = fleet.works(&["--until-empty"]).ok();
+    again.assert_stderr_has(&["job 1: was compared before", "job 1: done"]);
+    assert_eq!(fleet.states(), ["done"]);
+    let sent = "SELECT count(*) FROM rbench.experiment";
+    let mut owner = fleet.server.client("owner", "shared");
+    assert_eq!(owner.query_one(sent, &[]).unwrap().get::<_, i64>(0), 1);
+    // A job with the same commits that is queued later is another one.
+    fleet.add(&["HEAD"], &measured());
+    fleet.works(&["--until-empty"]).ok();
+    assert_eq!(owner.query_one(sent, &[]).unwrap().get::<_, i64>(0), 2);
+}
+
+#[test]
+#[ignore = "needs PostgreSQL"]
+fn worker_works_behind_a_pooler() {
+    let fleet = Fleet::new(2);
+    fleet.add(&["HEAD~2..HEAD"], &measured());
+    let (mut pooler, port) = pooler(&fleet.server);
+    let place = format!("postgres://worker@127.0.0.1:{port}/shared");
+    fleet.works(&["--until-empty"]).env("RBENCH_SHARED", place).ok();
+    assert_eq!(fleet.states(), ["done"; 2]);
+    pooler.kill().unwrap();
+    pooler.wait().unwrap();
 }
 
 #[test]
