@@ -132,7 +132,7 @@ fn roles_permit_only_what_they_need() {
         ("SELECT rbench.finish(1, 1, 0, '')".into(), work),
         ("SELECT rbench.fail(1, 1, 0, '', true)".into(), work),
         ("SELECT rbench.release(1, 1)".into(), work),
-        ("SELECT rbench.leave('')".into(), work),
+        ("SELECT rbench.leave('', '')".into(), work),
         ("SELECT rbench.piece(1, 1, 0)".into(), work),
         ("SELECT rbench.add_piece('', 0, '')".into(), queue),
         (add.into(), queue),
