@@ -200,6 +200,11 @@ impl Database<'_> {
         Ok(before.is_some_and(|before| before == "queued" || before == "running"))
     }
 
+    /// Waits for a job no longer, which cancels it if nobody else does.
+    pub fn withdraw(&mut self, job: i64) -> Result<()> {
+        self.query("queue in", "SELECT rbench.withdraw($1)", &[(&job, Type::INT8)]).map(drop)
+    }
+
     /// The number of jobs of the project that wait.
     pub fn waiting(&mut self) -> Result<i64> {
         let project = self.project().to_owned();

@@ -35,6 +35,7 @@ CREATE TABLE IF NOT EXISTS job (
     head       text NOT NULL,
     options    text[] NOT NULL, -- of `compare`
     pack       text, -- the digest of what was compiled elsewhere
+    asked      int NOT NULL DEFAULT 1, -- how many wait for it
     state      text NOT NULL DEFAULT 'queued' CHECK (state IN ('queued', 'running', 'done', 'failed', 'cancelled')),
     attempt    int NOT NULL DEFAULT 0, -- raised by each claim: whoever names an earlier one is refused
     losses     int NOT NULL DEFAULT 0, -- attempts without an answer
@@ -272,6 +273,14 @@ BEGIN
     RETURN before;
 END $$;
 
+-- Says that one of those who wait for a job waits no longer, which cancels it if nobody else does.
+CREATE OR REPLACE FUNCTION withdraw(job bigint) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = rbench, pg_temp AS $$
+BEGIN
+    UPDATE job SET asked = asked - 1 WHERE job.id = withdraw.job;
+    PERFORM cancel(job.id) FROM job WHERE job.id = withdraw.job AND asked <= 0;
+END $$;
+
 -- Queues a comparison, unless it is queued or runs already; its priority may become higher. Back-fill that was done once
 -- is not done again, so that it can be queued each night. A newer commit of the same pull request cancels the jobs of
 -- older ones.
@@ -305,7 +314,7 @@ BEGIN
             array_position(priorities(), given.priority) - 1, given.format, given.base, given.head, given.options,
             given.pack)
     ON CONFLICT (key) WHERE state IN ('queued', 'running')
-    DO UPDATE SET priority = greatest(job.priority, excluded.priority), stop = false
+    DO UPDATE SET priority = greatest(job.priority, excluded.priority), stop = false, asked = job.asked + 1
     RETURNING job.id INTO added;
     RETURN added;
 END $$;
@@ -347,7 +356,7 @@ REVOKE ALL ON ALL FUNCTIONS IN SCHEMA rbench FROM PUBLIC;
 GRANT USAGE ON SCHEMA rbench TO rbench_work, rbench_queue;
 GRANT SELECT ON meta TO rbench_work, rbench_queue;
 GRANT EXECUTE ON FUNCTION push, missing, claim, beat, finish, fail, release, leave, piece TO rbench_work;
-GRANT EXECUTE ON FUNCTION add, add_piece, cancel TO rbench_queue;
+GRANT EXECUTE ON FUNCTION add, add_piece, cancel, withdraw TO rbench_queue;
 GRANT EXECUTE ON FUNCTION report TO rbench_read, rbench_queue;
 GRANT EXECUTE ON FUNCTION lease, priorities TO rbench_read, rbench_work, rbench_queue; -- called by views
 GRANT SELECT ON queue, workers TO rbench_read, rbench_work, rbench_queue;

@@ -120,9 +120,9 @@ pub fn compare(
         .line(&format!("queued {} for class {class}: job {numbers}", short_versions(&base, &head)));
     let waited = Waiting { ids: &ids, patience: queue.patience, interrupt: &interrupt, console };
     if let Err(error) = waited.wait(&mut database) {
-        // Nobody waits for them any more.
+        // Another job of CI may wait for the same.
         for id in &ids {
-            let _ = database.cancel(*id);
+            let _ = database.withdraw(*id);
         }
         return Err(error);
     }

@@ -137,6 +137,7 @@ fn roles_permit_only_what_they_need() {
         ("SELECT rbench.add_piece('', 0, '')".into(), queue),
         (add.into(), queue),
         ("SELECT rbench.cancel(1)".into(), queue),
+        ("SELECT rbench.withdraw(1)".into(), queue),
         ("SELECT rbench.report(1)".into(), &["reader", "worker", "asker"]),
         ("SELECT rbench.lose(1, '')".into(), none),
         ("SELECT rbench.project_of('')".into(), none),

@@ -419,6 +419,14 @@ fn pull_request_is_measured_by_a_worker() {
     let job = fleet.asks(&[&ci[..], &measured()].concat()).fails_with(6);
     job.assert_stderr_has(&["not measured in time", "no machine was free"]);
     assert_eq!(fleet.states(), ["done", "done", "cancelled"]);
+    // Somebody else who waits for the same comparison goes on.
+    let queue = ["queue", "add", "HEAD~2", "HEAD", "--class", "lab", "--"];
+    let same = fleet.asks(&[&queue[..], &measured()].concat()).ok().stdout();
+    let ci = [&ci[..], &measured()].concat();
+    fleet.asks(&ci).fails_with(6);
+    let same: i64 = same.trim().parse().unwrap();
+    let job = fleet.jobs().into_iter().find(|job| job["id"] == same).unwrap();
+    assert_eq!((job["state"].as_str(), fleet.jobs().len()), (Some("queued"), 4));
     // A fork has no secrets.
     let fork = fleet.project.rbench(&["ci", "--base", "HEAD~1", "--on", "lab"]).fails_with(2);
     fork.assert_stderr_has(&["jobs of forks have no secrets, so they cannot queue"]);
