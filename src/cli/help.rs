@@ -153,7 +153,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
     (
         "worker",
         &[
-            ("worker --class ax42", "as a service, in a clone of its own"),
+            ("worker --class ax42", "as a service, in its own clone"),
             ("worker --class ax42 --until-empty --for 5h", "in a batch system"),
         ],
     ),

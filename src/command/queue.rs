@@ -6,8 +6,8 @@ use super::{output::Output, push::identity, stored_project};
 use crate::{
     ci::{self, Comparison, Links, SUMMARY_ROOM},
     cli::{
-        QueueAddArgs, QueueArgs, QueueCancelArgs, QueueCommand, QueueListArgs, QueueShowArgs,
-        job_options, parts,
+        ProjectArgs, QueueAddArgs, QueueArgs, QueueCancelArgs, QueueCommand, QueueListArgs,
+        QueueShowArgs, job_options, parts,
     },
     console::Console,
     error::{Context as _, Error, Exit, Result},
@@ -36,15 +36,23 @@ pub fn run(args: &QueueArgs, shared: &SharedVariables) -> Result<Exit> {
     }
 }
 
+/// Opens the database for the project of a command that reads no commits.
+fn open<'n>(
+    project: &ProjectArgs,
+    address: &Address,
+    notice: &'n dyn Fn(&str),
+) -> Result<Database<'n>> {
+    Database::open(address, identity(&stored_project(project)?.repository)?, notice)
+}
+
 fn list(args: &QueueListArgs, address: &Address, console: &Console) -> Result<Exit> {
     let output = Output::new(args.format)?;
-    let project = stored_project(&args.project)?;
     let notice = |text: &str| console.line(text);
-    let mut database = Database::open(address, identity(&project.repository)?, &notice)?;
+    let mut database = open(&args.project, address, &notice)?;
     output.write(&QueueReport {
         workers: database.workers()?,
         jobs: database.jobs(args.ended)?,
-        waiting: database.waiting()?,
+        waiting: database.waiting(None)?,
         format: JOB_FORMAT,
     })?;
     Ok(Exit::Success)
@@ -52,20 +60,22 @@ fn list(args: &QueueListArgs, address: &Address, console: &Console) -> Result<Ex
 
 fn add(args: &QueueAddArgs, address: &Address, console: &Console) -> Result<Exit> {
     let options = job_options(&args.options)?;
-    let (identity, pairs) = if let Some(file) = &args.pack {
-        let (_, identity, versions) = Project::pack_subject(file)?;
+    let (identity, pairs, pack) = if let Some(file) = &args.pack {
+        let (digest, identity, versions) = Project::pack_subject(file)?;
         let [base, head] = versions.each_ref().map(commit);
-        (identity, vec![[base?, head?]])
+        (identity, vec![[base?, head?]], Some((digest.to_string(), file)))
     } else {
         let project = stored_project(&args.project)?;
-        (identity(&project.repository)?, pairs(&project, &args.revisions)?)
+        (identity(&project.repository)?, pairs(&project, &args.revisions)?, None)
     };
     let notice = |text: &str| console.line(text);
     let mut database = Database::open(address, identity, &notice)?;
-    let pack = args.pack.as_deref().map(|file| send_pack(&mut database, file)).transpose()?;
+    if let Some((digest, file)) = &pack {
+        send_pack(&mut database, digest, file)?;
+    }
+    let pack = pack.map(|(digest, _)| digest);
     let class = match &args.class {
-        Some(class) if machine::is_class(class) => class.clone(),
-        Some(_) => return Err(machine::not_a_class("--class")),
+        Some(class) => machine::class_name("--class", class)?,
         None => only_class(&mut database)?,
     };
     let is_range = args.revisions.iter().any(|revision| is_range(revision));
@@ -101,13 +111,11 @@ fn add(args: &QueueAddArgs, address: &Address, console: &Console) -> Result<Exit
     Ok(Exit::Success)
 }
 
-/// Sends a pack for jobs, and returns its digest.
-pub fn send_pack(database: &mut Database<'_>, file: &Path) -> Result<String> {
-    let (digest, ..) = Project::pack_subject(file)?;
+/// Sends the pack with this digest for jobs.
+pub fn send_pack(database: &mut Database<'_>, digest: &str, file: &Path) -> Result<()> {
     let what = || format!("cannot read {}", file.display());
     let mut bytes = File::open(file).context(Exit::Usage, what)?;
-    database.add_pack(&digest.to_string(), &mut bytes)?;
-    Ok(digest.to_string())
+    database.add_pack(digest, &mut bytes)
 }
 
 /// The commits of each comparison, the newest first.
@@ -162,9 +170,8 @@ fn only_class(database: &mut Database<'_>) -> Result<String> {
 
 fn show(args: &QueueShowArgs, address: &Address, console: &Console) -> Result<Exit> {
     let output = Output::new(args.format)?;
-    let project = stored_project(&args.project)?;
     let notice = |text: &str| console.line(text);
-    let mut database = Database::open(address, identity(&project.repository)?, &notice)?;
+    let mut database = open(&args.project, address, &notice)?;
     let job = database.jobs_of(&[args.id])?.pop().ok_or_else(|| {
         Error::new(Exit::Usage, format!("cannot find job {}", args.id))
             .cause("this project has none with this number")
@@ -186,9 +193,8 @@ fn show(args: &QueueShowArgs, address: &Address, console: &Console) -> Result<Ex
 }
 
 fn cancel(args: &QueueCancelArgs, address: &Address, console: &Console) -> Result<Exit> {
-    let project = stored_project(&args.project)?;
     let notice = |text: &str| console.line(text);
-    let mut database = Database::open(address, identity(&project.repository)?, &notice)?;
+    let mut database = open(&args.project, address, &notice)?;
     let mut exit = Exit::Success;
     for id in &args.ids {
         if database.cancel(*id)? {

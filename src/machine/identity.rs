@@ -36,22 +36,22 @@ pub fn this_machine() -> Machine {
 /// The class that this machine's owner gave it, empty if there is none: with it, `history` shows the results of alike
 /// machines of one class together. An error if it is no word.
 pub fn class() -> Result<String> {
-    let class = env::var_os(CLASS_VARIABLE).unwrap_or_default();
-    let word = class.to_str().filter(|word| word.is_empty() || is_class(word));
-    word.map(str::to_owned).ok_or_else(|| not_a_class(CLASS_VARIABLE))
+    match env::var_os(CLASS_VARIABLE).unwrap_or_default() {
+        none if none.is_empty() => Ok(String::new()),
+        class => class_name(CLASS_VARIABLE, &class.to_string_lossy()),
+    }
 }
 
-/// True if a class of machines can have this name.
-pub fn is_class(word: &str) -> bool {
+/// The name of a class of machines that an option or a variable has. An error if it is no word.
+pub fn class_name(option: &str, word: &str) -> Result<String> {
     let is_part = |part: char| part.is_ascii_alphanumeric() || "-_.".contains(part);
-    !word.is_empty() && word.len() <= LONGEST_CLASS && word.chars().all(is_part)
-}
-
-/// The error for the value of an option or a variable that is no name of a class.
-pub fn not_a_class(option: &str) -> Error {
-    Error::new(Exit::Usage, format!("{option} is no name of a class of machines")).hint(format!(
+    if !word.is_empty() && word.len() <= LONGEST_CLASS && word.chars().all(is_part) {
+        return Ok(word.to_owned());
+    }
+    let what = format!("{option} is no name of a class of machines");
+    Err(Error::new(Exit::Usage, what).hint(format!(
         "use at most {LONGEST_CLASS} letters, digits, `-`, `_` and `.`, for example ax42"
-    ))
+    )))
 }
 
 /// Makers of ARM processors, by their numbers in `/proc/cpuinfo`.

@@ -8,4 +8,4 @@ mod root;
 pub mod state;
 
 pub use cores::{by_core, default_parallel};
-pub use identity::{CLASS_VARIABLE, available_memory, class, is_class, not_a_class, this_machine};
+pub use identity::{CLASS_VARIABLE, available_memory, class, class_name, this_machine};

@@ -11,6 +11,7 @@ use std::{
         atomic::{AtomicBool, AtomicI32, AtomicU8, Ordering},
     },
     thread,
+    time::Duration,
 };
 
 use rustix::{
@@ -157,6 +158,13 @@ impl Interrupt {
         matches!(poll(&mut fds, Some(&now)), Ok(1))
     }
 
+    /// Sleeps for this time, or until the flag is set.
+    pub fn sleep(&self, time: Duration) {
+        let most = Timespec::try_from(time).unwrap_or(Timespec { tv_sec: 1, tv_nsec: 0 });
+        // Woken by another signal, the caller only looks earlier.
+        let _ = poll(&mut [PollFd::new(&self.reader, PollFlags::IN)], Some(&most));
+    }
+
     /// Fails if the interrupt is set: before an execution, so that none is cut short.
     pub fn stop_between_executions(&self) -> Result<()> {
         if self.is_set() {
@@ -283,7 +291,7 @@ mod tests {
 
     #[test]
     fn signal_sets_the_interrupt_while_a_child_runs() {
-        use std::{process::Command, time::Duration};
+        use std::process::Command;
 
         use rustix::process::{getpid, kill_process};
 

@@ -205,11 +205,12 @@ impl Database<'_> {
         self.query("queue in", "SELECT rbench.withdraw($1)", &[(&job, Type::INT8)]).map(drop)
     }
 
-    /// The number of jobs of the project that wait.
-    pub fn waiting(&mut self) -> Result<i64> {
+    /// The number of jobs of the project that wait: all, or those of a class.
+    pub fn waiting(&mut self, class: Option<&str>) -> Result<i64> {
         let project = self.project().to_owned();
-        let query = "SELECT count(*) FROM rbench.queue WHERE project = $1 AND state = 'queued'";
-        self.answer("read", query, &[(&project, Type::TEXT)])
+        let query = "SELECT count(*) FROM rbench.queue
+            WHERE project = $1 AND state = 'queued' AND class = coalesce($2, class)";
+        self.answer("read", query, &[(&project, Type::TEXT), (&class, Type::TEXT)])
     }
 
     /// The jobs of the project that run, those that are taken next, up to 1,000, and then as many ended ones, the newest

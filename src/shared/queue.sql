@@ -342,8 +342,8 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = rbench, pg_temp AS $$
 $$;
 
 CREATE OR REPLACE VIEW queue AS
-    SELECT job.id, project.root AS project, class.name AS class, (priorities())[priority + 1] AS priority, job.state, job.base, job.head,
-        job.options, job.request, job.worker, job.attempt, job.progress, job.format, job.stop,
+    SELECT job.id, project.root AS project, class.name AS class, (priorities())[priority + 1] AS priority,
+        job.state, job.base, job.head, job.options, job.request, job.worker, job.attempt, job.progress, job.format, job.stop,
         job.queued, job.queued_by, job.started, job.ended, job.beat, job.failure, job.exit
     FROM job JOIN project ON project.id = job.project JOIN class ON class.id = job.class;
 

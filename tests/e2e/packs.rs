@@ -10,22 +10,12 @@ use std::{
 
 use serde_json::Value;
 
-use crate::support::{TestProject, rbench::Rbench};
+use crate::support::{QUICK, TestProject, rbench::Rbench};
 
-/// The least that gives a verdict.
-const SHORTLY: [&str; 11] = [
-    "-l",
-    "4",
-    "-m",
-    "1",
-    "-n",
-    "5",
-    "--config",
-    "experiment.warm-up=1ms",
-    "--no-confirm",
-    "--fail-on",
-    "never",
-];
+/// Options of a quick comparison of a pack, whose strategy is known.
+fn quickly() -> Vec<&'static str> {
+    [&QUICK[1..], &["--no-confirm", "--fail-on", "never"]].concat()
+}
 
 /// A bench target that reads what a commit has, what a build script makes and what cargo's configuration sets.
 const READS: &str = r#"
@@ -106,7 +96,7 @@ fn packed(project: &TestProject) -> PathBuf {
 /// A command about a pack on the machine that compiled.
 fn here(project: &TestProject, pack: &Path, more: &[&str]) -> Rbench {
     let arguments = ["compare", "--pack", pack.to_str().unwrap()];
-    let command = project.rbench(&[&arguments[..], &SHORTLY, more].concat());
+    let command = project.rbench(&[&arguments[..], &quickly(), more].concat());
     command.env("RBENCH_PACK_DIR", places(project))
 }
 
@@ -120,7 +110,7 @@ fn elsewhere(project: &TestProject, pack: &Path, more: &[&str]) -> Rbench {
         .find(|git| git.is_file());
     let _ = std::os::unix::fs::symlink(git.unwrap(), tools.join("git"));
     let arguments = ["compare", "--pack", pack.to_str().unwrap()];
-    let arguments = [&arguments[..], &SHORTLY, more].concat();
+    let arguments = [&arguments[..], &quickly(), more].concat();
     Rbench::new(&home, &home, &arguments)
         .env("PATH", tools)
         .env("CARGO_HOME", home.join("none"))
@@ -196,7 +186,7 @@ fn results_of_a_pack_are_comparable_with_those_of_a_clone() {
     let project = project();
     let pack = packed(&project);
     let sequential = ["--mode", "sequential"];
-    let compare = [&["compare"], &SHORTLY[..], &sequential].concat();
+    let compare = [&["compare"], &quickly()[..], &sequential].concat();
     project.rbench(&compare).ok();
     let shared = project.beside("shared");
     fs::create_dir(&shared).unwrap();

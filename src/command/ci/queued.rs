@@ -2,8 +2,6 @@
 
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-
 use super::{
     super::{
         pack, push,
@@ -20,6 +18,7 @@ use crate::{
     machine,
     model::{self, JobState, Priority, short_versions},
     process::Interrupt,
+    project::Project,
     shared::{Database, NewJob, SharedVariables},
 };
 
@@ -70,9 +69,7 @@ pub fn compare(
     job: &mut Job<'_>,
     console: &Console,
 ) -> Result<Exit> {
-    if !machine::is_class(class) {
-        return Err(machine::not_a_class("--on"));
-    }
+    let class = machine::class_name("--on", class)?;
     let address = shared.database().map_err(|error| {
         error.hint("jobs of forks have no secrets, so they cannot queue: see docs/fleet.md")
     })?;
@@ -99,12 +96,15 @@ pub fn compare(
         let file = tempfile::NamedTempFile::new().context(Exit::Usage, what)?;
         let revisions = [base.clone(), head.clone()];
         pack::make(&revisions, &args.experiment, file.path(), (console, &interrupt))?;
-        Some(send_pack(&mut database, file.path())?)
+        let (digest, ..) = Project::pack_subject(file.path())?;
+        let digest = digest.to_string();
+        send_pack(&mut database, &digest, file.path())?;
+        Some(digest)
     } else {
         None
     };
     let new = |options| NewJob {
-        class: class.to_owned(),
+        class: class.clone(),
         request: job.request_name(),
         priority: Priority::Gate,
         base: base.clone(),
@@ -180,8 +180,7 @@ impl Waiting<'_> {
                     .cause(format!("{why} when the time of --patience was over"))
                     .hint("see who works and what waits with: cargo rbench queue"));
             }
-            let pause = Timespec::try_from(POLL).unwrap_or(Timespec { tv_sec: 2, tv_nsec: 0 });
-            let _ = poll(&mut [PollFd::new(self.interrupt, PollFlags::IN)], Some(&pause));
+            self.interrupt.sleep(POLL);
             if self.interrupt.is_set() {
                 return Err(Error::new(Exit::Interrupted, "stopped, and the jobs are cancelled"));
             }

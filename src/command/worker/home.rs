@@ -1,4 +1,4 @@
-//! What a worker has on its machine: a lock, a name that it keeps, and a working tree of its own, in which it compares.
+//! What a worker has on its machine: a lock, a name that it keeps, and the working tree in which it compares.
 
 use std::{
     env,
@@ -203,7 +203,7 @@ impl WorkerHome {
 }
 
 /// The commit of a version, which may be a variant. What comes from a database may be anything, such as an option of git.
-fn commit(version: &str) -> Result<&str> {
+pub fn commit(version: &str) -> Result<&str> {
     let (commit, variant) = version.split_once('+').unwrap_or((version, "none"));
     let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
     let is_commit = matches!(commit.len(), 40 | 64) && commit.bytes().all(is_digit);

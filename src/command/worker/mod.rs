@@ -1,6 +1,6 @@
 //! `cargo rbench worker`: takes jobs from the queue, one after the other, and compares.
 //!
-//! A job is compared by a process of its own, as a user would do by hand: what a commit does, such as a crash, a hang or
+//! A separate process compares, as a user would do by hand: what a commit does, such as a crash, a hang or
 //! eating all memory, happens there. This process sleeps meanwhile, and sends a few bytes every 15 s.
 
 mod home;
@@ -14,12 +14,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rustix::{
-    event::{PollFd, PollFlags, Timespec, poll},
-    process::Signal,
-};
+use rustix::process::Signal;
 
-use self::home::WorkerHome;
+use self::home::{WorkerHome, commit};
 use super::{ci::comment::read, push};
 use crate::{
     builds::{run_tool_or, this_executable},
@@ -29,7 +26,7 @@ use crate::{
     error::{Context as _, Error, Exit, Result},
     git::Repository,
     machine,
-    model::{JobState, short_versions},
+    model::short_versions,
     process::{Ending, Interrupt, RunningCommand, WaitEnd},
     project::Project,
     shared::{Address, Claim, Database, Order, Place, SharedVariables, WorkerDescription},
@@ -57,8 +54,7 @@ const REMEMBERED: usize = 32;
 /// Takes jobs until it is stopped.
 pub fn run(args: &WorkerArgs, shared: &SharedVariables) -> Result<Exit> {
     let class = match &args.class {
-        Some(class) if machine::is_class(class) => class.clone(),
-        Some(_) => return Err(machine::not_a_class("--class")),
+        Some(class) => machine::class_name("--class", class)?,
         None => machine::class()?,
     };
     if class.is_empty() {
@@ -166,7 +162,7 @@ impl Worker<'_> {
                     self.console.line(&format!("warning: {error}"));
                 }
                 is_away = true;
-                self.sleep(POLL);
+                self.interrupt.sleep(POLL);
                 continue;
             }
             is_away = false;
@@ -176,7 +172,7 @@ impl Worker<'_> {
                 self.make(&job)?;
                 continue;
             }
-            if self.args.until_empty && !self.is_any_queued()? {
+            if self.args.until_empty && self.database.waiting(Some(&self.description.class))? == 0 {
                 self.console.line("no job is queued");
                 break;
             }
@@ -184,7 +180,7 @@ impl Worker<'_> {
                 self.console.line("waits for jobs");
             }
             is_waiting = true;
-            self.sleep(POLL);
+            self.interrupt.sleep(POLL);
         }
         Ok(())
     }
@@ -203,17 +199,6 @@ impl Worker<'_> {
             Err(error) => self.console.line(&format!("warning: {error}")),
         }
         self.home.check_disk()
-    }
-
-    fn sleep(&self, time: Duration) {
-        let time = Timespec::try_from(time).unwrap_or(Timespec { tv_sec: 1, tv_nsec: 0 });
-        let _ = poll(&mut [PollFd::new(self.interrupt, PollFlags::IN)], Some(&time));
-    }
-
-    fn is_any_queued(&mut self) -> Result<bool> {
-        let class = self.description.class.clone();
-        let jobs = self.database.jobs(0)?;
-        Ok(jobs.iter().any(|job| job.class == class && job.state == JobState::Queued))
     }
 
     /// Makes the comparison of a job, and answers.
@@ -335,7 +320,7 @@ impl Worker<'_> {
     fn put_off(&mut self, job: &Claim, error: &Error) -> Result<()> {
         self.say(job, &format!("released: {error}"));
         self.repeat(|database| database.release(job).map(drop))?;
-        self.sleep(REMOTE_PAUSE);
+        self.interrupt.sleep(REMOTE_PAUSE);
         Ok(())
     }
 
@@ -414,7 +399,7 @@ impl Worker<'_> {
         let report = read(&self.home.result()).ok();
         // A pack may be of other commits than its job says.
         let is_of_job = |report: &Comparison| {
-            report.head_commit() == Some(job.head.split('+').next().unwrap_or_default())
+            commit(&job.head).is_ok_and(|head| report.head_commit() == Some(head))
         };
         let report =
             report.filter(|report| Comparison::parse(report).is_ok_and(|one| is_of_job(&one)));
@@ -456,7 +441,7 @@ impl Worker<'_> {
                     if self.interrupt.is_set() || !self.is_away() {
                         break;
                     }
-                    self.sleep(POLL);
+                    self.interrupt.sleep(POLL);
                 }
             }
         }
@@ -515,7 +500,7 @@ impl Worker<'_> {
             if self.interrupt.is_set() {
                 return Ok(());
             }
-            self.sleep(POLL);
+            self.interrupt.sleep(POLL);
         }
     }
 }

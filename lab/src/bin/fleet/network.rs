@@ -1,4 +1,4 @@
-//! A link that is down while a job measures. The worker is in a network of its own.
+//! A link that is down while a job measures. The worker is in another network namespace.
 
 use std::{
     fs,
