@@ -45,7 +45,7 @@ const ALONE: Duration = Duration::from_secs(45);
 /// The time for a comparison to end in order. It ends the execution that runs.
 const GRACE: Duration = Duration::from_secs(30);
 
-/// The pause when the remote of the clone is away.
+/// The pause when the remote of the clone or a registry is away.
 const REMOTE_PAUSE: Duration = Duration::from_secs(60);
 
 /// The number of commits that a worker remembers to have compiled.
@@ -169,7 +169,11 @@ impl Worker<'_> {
             if let Some(job) = claimed? {
                 is_waiting = false;
                 self.say(&job, &format!("compares {}", short_versions(&job.base, &job.head)));
-                self.make(&job)?;
+                if let Err(error) = self.make(&job) {
+                    // Other jobs would meet the fault too. Without an answer, the job waits for the end of its lease.
+                    let _ = self.repeat(|database| database.release(&job).map(drop));
+                    return Err(error);
+                }
                 continue;
             }
             if self.args.until_empty && self.database.waiting(Some(&self.description.class))? == 0 {
@@ -201,7 +205,7 @@ impl Worker<'_> {
         self.home.check_disk()
     }
 
-    /// Makes the comparison of a job, and answers.
+    /// Makes the comparison of a job, and answers. An error is a fault of this process or its machine, not of the job.
     fn make(&mut self, job: &Claim) -> Result<()> {
         for version in [&job.base, &job.head] {
             self.description.cached.retain(|known| known != version);
@@ -217,11 +221,7 @@ impl Worker<'_> {
             return self.answer(job, Ending::Exited(exit.into()), &subject);
         }
         let Some((options, subject)) = self.prepare(job)? else { return Ok(()) };
-        let mut command = match self.command(job, &options, &subject) {
-            Ok(command) => command,
-            // As after an update of rbench: a fault of this process.
-            Err(error) => return self.give_back_and_end(job, error),
-        };
+        let mut command = self.command(job, &options, &subject)?;
         match self.run(job, &mut command)? {
             Some(ending) => self.answer(job, ending, &subject),
             None => Ok(()),
@@ -324,12 +324,6 @@ impl Worker<'_> {
         Ok(())
     }
 
-    /// Gives a job back because of a fault that other jobs would meet too, which ends the worker.
-    fn give_back_and_end(&mut self, job: &Claim, error: Error) -> Result<()> {
-        self.repeat(|database| database.release(job).map(drop))?;
-        Err(error)
-    }
-
     /// The command that compares. Its environment has neither the address of the database nor tokens.
     fn command(&self, job: &Claim, options: &[String], subject: &Subject) -> Result<Command> {
         let result = self.home.result();
@@ -404,16 +398,21 @@ impl Worker<'_> {
         let report =
             report.filter(|report| Comparison::parse(report).is_ok_and(|one| is_of_job(&one)));
         let Some(report) = report.filter(|_| has_verdict) else {
-            if let Err(error) = this_executable() {
-                return self.give_back_and_end(job, error);
-            }
-            // A commit that does not compile here compiles nowhere, unless the disk is full.
-            let is_permanent =
-                is(&[Exit::Usage, Exit::Build, Exit::Benchmark]) && self.home.check_disk().is_ok();
+            // As after an update of rbench.
+            this_executable()?;
             let end = end_of(&self.home.log());
+            // A commit that does not compile here compiles nowhere, unless the disk is full or a registry is away.
+            let is_away = is(&[Exit::Build]) && is_failed_download(&end);
+            let is_permanent = is(&[Exit::Usage, Exit::Build, Exit::Benchmark])
+                && !is_away
+                && self.home.check_disk().is_ok();
             let error =
                 Error::new(Exit::Internal, format!("the comparison ended with exit code {code}"));
-            return self.fail_with(job, code, &error.cause(end), is_permanent);
+            self.fail_with(job, code, &error.cause(end), is_permanent)?;
+            if is_away {
+                self.interrupt.sleep(REMOTE_PAUSE);
+            }
+            return Ok(());
         };
         self.home.note_end(job, code);
         // Results first: with a result, a job has ended.
@@ -505,6 +504,11 @@ impl Worker<'_> {
     }
 }
 
+/// True if the end of a log says that cargo could not download something that the server may have later.
+fn is_failed_download(end: &str) -> bool {
+    ["spurious network error", "failed to download from"].iter().any(|sign| end.contains(sign))
+}
+
 /// The last lines of a log.
 fn end_of(path: &Path) -> String {
     const LENGTH: u64 = 4096;
@@ -524,4 +528,18 @@ fn last_line(path: &Path) -> String {
     let end = end_of(path);
     let line = end.lines().next_back().unwrap_or_default();
     line.chars().filter(|c| !c.is_control()).take(200).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_failed_download;
+
+    #[test]
+    fn registry_that_is_away_is_no_fault_of_the_commit() {
+        let away = "error: failed to get `itoa` as a dependency of package `a v0.1.0 (/a)`\n\nCaused by:\n  \
+            failed to query replaced source registry `crates-io`\n\nCaused by:\n  download of config.json failed\n\n\
+            Caused by:\n  failed to download from `http://127.0.0.1:1/config.json`";
+        assert!(is_failed_download(away));
+        assert!(!is_failed_download("error[E0425]: cannot find value `x` in this scope"));
+    }
 }
