@@ -43,10 +43,23 @@ pub struct Stages<'e> {
 /// A benchmark that is not decided.
 struct Undecided<'e> {
     benchmark: &'e Benchmark,
+    /// The magnitude of the time of its executions.
+    magnitude: u32,
     /// The number of its builds that were measured in the first stage.
     builds: u32,
     /// The next step.
     progress: Progress,
+}
+
+/// The next measurements of a benchmark. The smallest come first, and equal ones together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Next {
+    /// True if others are to be measured for the first time before a budget chooses.
+    waits: bool,
+    magnitude: u32,
+    stage: Stage,
+    /// The number of builds to reach in this stage.
+    builds: u32,
 }
 
 /// The next measurements of some benchmarks together.
@@ -75,7 +88,11 @@ impl Stages<'_> {
         let mut budget = self
             .budget
             .map(|limit| Budget::new(&runner.store, experiment.id, limit, runner.parallel()));
-        let not_begun = |benchmark| Undecided { benchmark, builds: 0, progress: Progress::Ended };
+        let not_begun = |benchmark| {
+            let times = versions.iter().filter_map(|one| runner.execution_time(one, benchmark));
+            let magnitude = times.map(magnitude).max().unwrap_or_default();
+            Undecided { benchmark, magnitude, builds: 0, progress: Progress::Ended }
+        };
         let mut undecided: Vec<Undecided<'_>> = measured.iter().map(not_begun).collect();
         while let Some(block) = self.next_block(&mut undecided, budget.as_ref()) {
             let seeds = match block.stage {
@@ -130,21 +147,24 @@ impl Stages<'_> {
         Ok(())
     }
 
-    /// Takes the next block out of the undecided benchmarks. Without a budget, all benchmarks are
-    /// measured together: by interim analyses first, then on fresh builds.
+    /// Takes the next block out of the undecided benchmarks. Without a budget, all benchmarks of one
+    /// magnitude are measured together: by interim analyses first, then on fresh builds. Those with
+    /// longer executions follow: beside them, the others would wait for minutes, and one that is
+    /// short would leave its CPU idle until the long one beside it has ended.
     fn next_block<'u>(
         &self,
         undecided: &mut Vec<Undecided<'u>>,
         budget: Option<&Budget<'_>>,
     ) -> Option<Block<'u>> {
-        let next: Vec<(Stage, u32)> = undecided.iter().map(|one| self.next(one)).collect();
+        let next: Vec<Next> =
+            undecided.iter().map(|one| self.next(one, budget.is_some())).collect();
         let started = undecided.iter().all(|one| one.builds > 0);
         let chosen = match budget {
             Some(budget) if started => {
                 let candidates = undecided.iter().zip(&next);
-                budget.best(candidates.map(|(one, (stage, to))| {
-                    let from = if *stage == Stage::First { one.builds } else { 0 };
-                    (one.benchmark, to - from, one.chance())
+                budget.best(candidates.map(|(one, next)| {
+                    let from = if next.stage == Stage::First { one.builds } else { 0 };
+                    (one.benchmark, next.builds - from, one.chance())
                 }))
             }
             _ => None,
@@ -165,17 +185,20 @@ impl Stages<'_> {
         }
         *undecided = left;
         let benchmarks: Vec<Benchmark> = taken.iter().map(|one| one.benchmark.clone()).collect();
-        let (stage, builds) = place;
+        let Next { stage, builds, .. } = place;
         (!taken.is_empty()).then_some(Block { stage, benchmarks, builds, undecided: taken })
     }
 
-    /// The next stage of a benchmark and the number of builds to reach in it.
-    fn next(&self, one: &Undecided<'_>) -> (Stage, u32) {
-        if let Progress::Flagged { builds } = one.progress {
-            return (Stage::Second, u32::try_from(builds).unwrap_or(u32::MAX));
-        }
-        let analyses = self.runner.interim_analyses(one.benchmark);
-        (Stage::First, analyses.after(one.builds).unwrap_or(analyses.most))
+    /// The next measurements of a benchmark.
+    fn next(&self, one: &Undecided<'_>, has_budget: bool) -> Next {
+        let (stage, builds) = if let Progress::Flagged { builds } = one.progress {
+            (Stage::Second, u32::try_from(builds).unwrap_or(u32::MAX))
+        } else {
+            let analyses = self.runner.interim_analyses(one.benchmark);
+            (Stage::First, analyses.after(one.builds).unwrap_or(analyses.most))
+        };
+        let waits = has_budget && one.builds > 0;
+        Next { waits, magnitude: one.magnitude, stage, builds }
     }
 
     /// The benchmarks that are undecided after a block: none after the second stage, which is
@@ -245,6 +268,11 @@ impl Stages<'_> {
     }
 }
 
+/// The magnitude of the time of an execution: 0 below two seconds, and one more for each factor of eight.
+fn magnitude(time: Duration) -> u32 {
+    (time.as_secs() / 2).checked_ilog(8).map_or(0, |power| power + 1)
+}
+
 impl Undecided<'_> {
     /// The probability that the next measurements decide the benchmark.
     fn chance(&self) -> f64 {
@@ -292,5 +320,24 @@ impl<'e> Provisional<'e> {
         self.pending.clear();
         self.sent = Instant::now();
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_executions_wait_until_shorter_ones_are_decided() {
+        let of_length = |milliseconds| magnitude(Duration::from_millis(milliseconds));
+        let lengths = [0, 110, 1_999, 2_000, 15_999, 16_000, 127_999, 128_000];
+        assert_eq!(lengths.map(of_length), [0, 0, 0, 1, 1, 2, 2, 3]);
+
+        let next = |magnitude, stage, builds| Next { waits: false, magnitude, stage, builds };
+        let order =
+            [next(0, Stage::First, 20), next(0, Stage::Second, 6), next(1, Stage::First, 5)];
+        assert!(order.is_sorted());
+        // With a budget, all are measured once before any is measured further.
+        assert!(order[2] < Next { waits: true, ..order[0] });
     }
 }

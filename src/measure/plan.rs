@@ -111,20 +111,30 @@ impl Runner<'_> {
         let is_interleaved = self.settings.mode == Mode::Interleaved && versions.len() == 2;
         let of_one = |(version, benchmark): (&ListedVersion, &Benchmark)| {
             let sampling = self.sampling(benchmark);
-            let harness = &version.target_of(benchmark)?.harness;
-            let at_once = if is_interleaved && harness.kind() != HarnessKind::Command {
+            let kind = version.target_of(benchmark)?.harness.kind();
+            let at_once = if is_interleaved && kind != HarnessKind::Command {
                 self.settings.parallel
             } else {
                 1
             };
-            let requested = harness.least_time(&sampling.request());
-            let iterated = self.iterated_time(benchmark, harness.as_ref());
-            let each = requested.max(iterated).saturating_add(BEYOND_REQUEST);
+            let each = self.execution_time(version, benchmark)?;
             let executions = sampling.interim_analyses.first.saturating_mul(sampling.executions);
             Some(each.saturating_mul(executions) / at_once.max(1))
         };
         let all = versions.iter().flat_map(|one| benchmarks.iter().map(move |two| (one, two)));
         all.filter_map(of_one).fold(Duration::ZERO, Duration::saturating_add)
+    }
+
+    /// The expected time of one execution of a benchmark; `None` if the version does not have it.
+    pub fn execution_time(
+        &self,
+        version: &ListedVersion,
+        benchmark: &Benchmark,
+    ) -> Option<Duration> {
+        let harness = &version.target_of(benchmark)?.harness;
+        let requested = harness.least_time(&self.sampling(benchmark).request());
+        let iterated = self.iterated_time(benchmark, harness.as_ref());
+        Some(requested.max(iterated).saturating_add(BEYOND_REQUEST))
     }
 
     /// The time of the iterations of an execution, if each measurement has only one.
