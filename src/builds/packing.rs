@@ -368,27 +368,24 @@ impl Reproduced {
     }
 
     /// Reads the archive that LLD wrote.
-    fn unpack(mut archive: impl Read, into: &Path) -> io::Result<Self> {
+    fn unpack(archive: impl Read, into: &Path) -> io::Result<Self> {
         let (mut arguments, mut inputs) = (None, BTreeSet::new());
-        while let Some((path, size)) = next_entry(&mut archive)? {
+        for entry in tar::Archive::new(archive).entries()? {
+            let mut entry = entry?;
             // The first directory has the name of the archive.
-            let path: PathBuf = path.components().skip(1).collect();
-            let mut contents = (&mut archive).take(size);
+            let path: PathBuf = entry.path()?.components().skip(1).collect();
             if path == Path::new(RESPONSE) {
                 let mut text = String::new();
-                contents.read_to_string(&mut text)?;
+                entry.read_to_string(&mut text)?;
                 arguments = Some(linker_arguments(&text));
             } else if path != Path::new("version.txt")
                 && path.components().all(|part| matches!(part, Component::Normal(_)))
             {
                 let place = into.join(&path);
                 fs::create_dir_all(place.parent().unwrap_or(into))?;
-                io::copy(&mut contents, &mut File::create(place)?)?;
+                io::copy(&mut entry, &mut File::create(place)?)?;
                 inputs.insert(path);
             }
-            io::copy(&mut contents, &mut io::sink())?;
-            let padding = size.next_multiple_of(BLOCK as u64) - size;
-            io::copy(&mut (&mut archive).take(padding), &mut io::sink())?;
         }
         let arguments = arguments.ok_or_else(|| io::Error::other("it has no command line"))?;
         Ok(Self { arguments, inputs })
@@ -434,37 +431,6 @@ fn linker_arguments(response: &str) -> Vec<String> {
         }
     }
     arguments
-}
-
-const BLOCK: usize = 512;
-
-/// The path and the size of the next file in a tar archive that LLD wrote; `None` at its end.
-fn next_entry(archive: &mut impl Read) -> io::Result<Option<(PathBuf, u64)>> {
-    let mut long = None;
-    loop {
-        let mut header = [0; BLOCK];
-        archive.read_exact(&mut header)?;
-        if header == [0; BLOCK] {
-            return Ok(None);
-        }
-        let text = |range: std::ops::Range<usize>| {
-            let field = header[range].split(|byte| *byte == 0).next().unwrap_or_default();
-            String::from_utf8_lossy(field).into_owned()
-        };
-        let size = u64::from_str_radix(text(124..136).trim(), 8).map_err(io::Error::other)?;
-        if header[156] == b'x' {
-            // A record of another path: "LENGTH path=PATH\n".
-            let mut record = String::new();
-            (&mut *archive).take(size).read_to_string(&mut record)?;
-            let padding = size.next_multiple_of(BLOCK as u64) - size;
-            io::copy(&mut (&mut *archive).take(padding), &mut io::sink())?;
-            let path = record.split_once("path=").map(|(_, path)| path.trim_end_matches('\n'));
-            long = path.map(PathBuf::from);
-            continue;
-        }
-        let path = Path::new(&text(345..500)).join(text(0..100));
-        return Ok(Some((long.unwrap_or(path), size)));
-    }
 }
 
 /// The file of the linker that a recipe runs, and the libraries that it loads besides those of the C library.
@@ -560,23 +526,23 @@ mod tests {
 
     #[test]
     fn archive_of_lld_is_read_with_long_paths() {
-        let mut archive = Vec::new();
-        let mut add = |kind: u8, name: &str, contents: &[u8]| {
-            let mut header = [0; BLOCK];
-            header[..name.len()].copy_from_slice(name.as_bytes());
-            header[124..136].copy_from_slice(format!("{:011o}\0", contents.len()).as_bytes());
-            header[156] = kind;
-            archive.extend_from_slice(&header);
-            archive.extend_from_slice(contents);
-            archive.resize(archive.len().next_multiple_of(BLOCK), 0);
-        };
         let long = format!("x/{}/long.o", "deep/".repeat(60));
-        let record = format!("999 path={long}\n");
-        add(0, "x/response.txt", b"--chroot .\nusr/a.o\n");
-        add(0, "x/usr/a.o", b"object");
-        add(b'x', "", record.as_bytes());
-        add(0, "", b"another");
-        archive.resize(archive.len() + 2 * BLOCK, 0);
+        let mut archive = tar::Builder::new(Vec::new());
+        let mut add = |name: &str, contents: &[u8]| {
+            let mut header = tar::Header::new_ustar();
+            header.set_path(name).unwrap();
+            header.set_size(contents.len() as u64);
+            header.set_cksum();
+            archive.append(&header, contents).unwrap();
+        };
+        add("x/response.txt", b"--chroot .\nusr/a.o\n");
+        add("x/usr/a.o", b"object");
+        archive.append_pax_extensions([("path", long.as_bytes())]).unwrap();
+        let mut header = tar::Header::new_ustar();
+        header.set_size(7);
+        header.set_cksum();
+        archive.append(&header, &b"another"[..]).unwrap();
+        let archive = archive.into_inner().unwrap();
         let scratch = tempfile::tempdir().unwrap();
         let read = Reproduced::unpack(&*archive, scratch.path()).unwrap();
         assert_eq!(read.arguments, ["usr/a.o"]);

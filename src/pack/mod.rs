@@ -8,9 +8,7 @@
 //! are relative and have no `..`; there are no links, owners or special files; all sizes are limited before anything is
 //! written; and nothing is used before the last digest is right.
 
-mod gzip;
 mod read;
-mod tar;
 mod write;
 
 use std::{
@@ -19,9 +17,9 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-use serde::{Deserialize, Serialize};
-
 pub use read::Pack;
+use serde::{Deserialize, Serialize};
+use tar::Header;
 pub use write::write;
 
 use crate::elf::Digest;
@@ -123,19 +121,61 @@ fn is_plain(path: &str) -> bool {
         && written.as_os_str() == path
 }
 
-/// Copies to the end, and returns the number of bytes and their digest.
-fn copy(mut from: impl Read, mut to: impl Write) -> io::Result<(u64, Digest)> {
-    let (mut hasher, mut copied) = (blake3::Hasher::new(), 0);
-    let mut buffer = vec![0; 64 << 10];
-    loop {
-        let length = from.read(&mut buffer)?;
-        if length == 0 {
-            return Ok((copied, hasher.finalize().into()));
-        }
-        hasher.update(&buffer[..length]);
-        to.write_all(&buffer[..length])?;
-        copied += length as u64;
+/// Reads or writes what `inner` does, and hashes it.
+struct Hashed<T> {
+    inner: T,
+    hasher: blake3::Hasher,
+    length: u64,
+}
+
+impl<T> Hashed<T> {
+    fn new(inner: T) -> Self {
+        Self { inner, hasher: blake3::Hasher::new(), length: 0 }
     }
+
+    fn add(&mut self, bytes: &[u8]) {
+        self.hasher.update(bytes);
+        self.length += bytes.len() as u64;
+    }
+
+    /// The number of bytes so far, and their digest.
+    fn hashed(&self) -> (u64, Digest) {
+        (self.length, self.hasher.finalize().into())
+    }
+}
+
+impl<R: Read> Read for Hashed<R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let length = self.inner.read(out)?;
+        self.add(&out[..length]);
+        Ok(length)
+    }
+}
+
+impl<W: Write> Write for Hashed<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let length = self.inner.write(bytes)?;
+        self.add(&bytes[..length]);
+        Ok(length)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.inner.flush()
+    }
+}
+
+/// The header of a file of the archive. The same file has the same header everywhere, so that who reads an archive
+/// compares headers instead of believing them.
+fn header(name: &str, size: u64) -> io::Result<Header> {
+    let mut header = Header::new_ustar();
+    header.set_path(name)?;
+    header.set_size(size);
+    header.set_mode(0o644);
+    header.set_uid(0);
+    header.set_gid(0);
+    header.set_mtime(0);
+    header.set_cksum();
+    Ok(header)
 }
 
 /// The name of a content in the archive.
@@ -145,6 +185,25 @@ fn content_name(content: &Content) -> String {
 
 /// The name of the index in the archive.
 const INDEX: &str = "pack.json";
+
+/// The length of the last member.
+const SEAL: usize = 58;
+
+/// The last member of a pack: empty, with the digest of all bytes before it in its header, where gzip has room for
+/// programs' own data.
+fn seal(digest: Digest) -> [u8; SEAL] {
+    /// The header of a member without a name and a time, and with data.
+    const HEADER: [u8; 10] = [0x1f, 0x8b, 8, 4, 0, 0, 0, 0, 0, 0xff];
+    /// The size of all data, a name of two letters, the size of the rest.
+    const DATA: [u8; 6] = [36, 0, b'R', b'B', 32, 0];
+    const EMPTY: [u8; 10] = [3, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+    let mut seal = [0; SEAL];
+    seal[..10].copy_from_slice(&HEADER);
+    seal[10..16].copy_from_slice(&DATA);
+    seal[16..48].copy_from_slice(digest.as_bytes());
+    seal[48..].copy_from_slice(&EMPTY);
+    seal
+}
 
 #[cfg(test)]
 mod tests;

@@ -2,58 +2,53 @@
 
 use std::{
     fs::{self, File, OpenOptions},
-    io::{self, BufReader, Read, Seek as _, SeekFrom, Take},
+    io::{self, BufRead as _, BufReader, Read, Seek as _, SeekFrom, Take},
     os::unix::fs::OpenOptionsExt as _,
     path::{Path, PathBuf},
 };
 
+use flate2::bufread::GzDecoder;
 use serde::de::DeserializeOwned;
+use tar::{Archive, Entry};
 
-use super::{
-    INDEX, Index, IndexedFile, MOST_INDEX, content_name, copy,
-    gzip::{Decompress, SEAL, damaged, seal},
-    tar,
-};
+use super::{Hashed, INDEX, Index, IndexedFile, MOST_INDEX, SEAL, content_name, header, seal};
 use crate::{
     elf::Digest,
-    error::{Context, Error, Exit, Result},
+    error::{Error, Exit, Result},
 };
 
 /// Why the seal of a pack is wrong.
 const CHANGED: &str = "the digest of all its bytes is another one";
+
+/// The size of a block of an archive.
+const BLOCK: u64 = 512;
+
+/// The compressed archive in a pack.
+type Compressed = GzDecoder<BufReader<Hashed<Take<File>>>>;
 
 /// A pack whose index was read.
 pub struct Pack<T> {
     path: PathBuf,
     seal: [u8; SEAL],
     index: Index<T>,
-    archive: Decompress<Hashed>,
 }
 
 impl<T: DeserializeOwned> Pack<T> {
     /// Opens the pack at `path`, and reads what it is about.
     pub fn open(path: &Path) -> Result<Self> {
         let what = || format!("cannot read the pack {}", path.display());
-        let mut file = File::open(path).context(Exit::Usage, what)?;
-        let size = file.metadata().context(Exit::Usage, what)?.len();
         let open = || {
-            let Some(before_seal) = size.checked_sub(SEAL as u64) else {
-                return Err(damaged("it is shorter than any pack"));
-            };
-            file.seek(SeekFrom::Start(before_seal))?;
-            let mut seal = [0; SEAL];
-            file.read_exact(&mut seal)?;
-            file.seek(SeekFrom::Start(0))?;
-            let source = BufReader::new(file).take(before_seal);
-            let mut archive = Decompress::new(Hashed { source, hasher: blake3::Hasher::new() })?;
-            let index = read_index(&mut archive)?;
-            Ok((seal, index, archive))
+            let (mut archive, seal) = archive(path)?;
+            // Raw: what describes other files, such as a longer name of one, is a file as well, which nobody announces.
+            let first = archive.entries()?.raw(true).next();
+            Ok((read_index(first)?, seal))
         };
-        let (seal, index, archive) = open().map_err(|error| damage(path, &error, INDEX))?;
+        let (index, seal) = open().map_err(|error| damage(path, &error, INDEX))?;
+        let index: Index<T> = index;
         if let Some(defect) = index.defect() {
             return Err(Error::new(Exit::Usage, what()).cause(defect));
         }
-        Ok(Self { path: path.to_owned(), seal, index, archive })
+        Ok(Self { path: path.to_owned(), seal, index })
     }
 
     /// What the pack is about.
@@ -69,10 +64,10 @@ impl<T: DeserializeOwned> Pack<T> {
     /// Fails if any byte of the pack was changed, for who does not extract it.
     pub fn check(&self) -> Result<()> {
         let check = || {
-            let file = File::open(&self.path)?;
-            let before_seal = file.metadata()?.len().saturating_sub(SEAL as u64);
-            let (_, digest) = copy(file.take(before_seal), io::sink())?;
-            if seal(digest) == self.seal { Ok(()) } else { Err(damaged(CHANGED)) }
+            let (mut source, known) = source(&self.path)?;
+            io::copy(&mut source, &mut io::sink())?;
+            let (_, digest) = source.hashed();
+            if known == self.seal && seal(digest) == known { Ok(()) } else { Err(damaged(CHANGED)) }
         };
         check().map_err(|error| damage(&self.path, &error, "a byte of it"))
     }
@@ -84,24 +79,30 @@ impl<T: DeserializeOwned> Pack<T> {
 
     /// Writes all files below `directory`, which must be empty and of this user alone. Unless it succeeds, the pack is
     /// damaged, and none of the files may be used.
-    pub fn extract(mut self, directory: &Path) -> Result<T> {
+    pub fn extract(self, directory: &Path) -> Result<T> {
+        let Self { path: pack, seal: expected, index } = self;
         let mut files: Vec<Vec<&IndexedFile>> = Vec::new();
-        files.resize_with(self.index.contents.len(), Vec::new);
-        for file in &self.index.files {
+        files.resize_with(index.contents.len(), Vec::new);
+        for file in &index.files {
             files[file.content].push(file);
         }
-        for (content, files) in self.index.contents.iter().zip(files) {
+        let failed = |error: io::Error, part: &str| damage(&pack, &error, part);
+        let (mut archive, known) = archive(&pack).map_err(|error| failed(error, INDEX))?;
+        let mut entries = archive.entries().map_err(|error| failed(error, INDEX))?.raw(true);
+        // The index, which cannot be another one if the digest of all bytes is the same.
+        entries.next();
+        for (content, files) in index.contents.iter().zip(files) {
             let name = files.first().map_or(INDEX, |file| &*file.path);
-            let failed = |error: io::Error| damage(&self.path, &error, name);
-            expect(&mut self.archive, &tar::header(&content_name(content), content.size))
-                .map_err(failed)?;
+            let mut entry = announced(entries.next(), &content_name(content), content.size)
+                .map_err(|error| failed(error, name))?;
             let mut written: Option<(&IndexedFile, PathBuf)> = None;
             for file in files {
                 let path = directory.join(&file.path);
                 let mut write = || match &written {
-                    None => create(&path, file).and_then(|out| {
-                        let contents = (&mut self.archive).take(content.size);
-                        if copy(contents, out)? == (content.size, content.digest) {
+                    None => create(&path, file).and_then(|mut out| {
+                        let mut contents = Hashed::new(&mut entry);
+                        io::copy(&mut contents, &mut out)?;
+                        if contents.hashed() == (content.size, content.digest) {
                             Ok(())
                         } else {
                             Err(damaged("its contents have another digest"))
@@ -113,32 +114,70 @@ impl<T: DeserializeOwned> Pack<T> {
                         fs::hard_link(known, &path)
                     }
                     Some((_, known)) => {
-                        let out = create(&path, file)?;
-                        copy(File::open(known)?, out).map(drop)
+                        let mut out = create(&path, file)?;
+                        io::copy(&mut File::open(known)?, &mut out).map(drop)
                     }
                 };
-                write().map_err(|error| damage(&self.path, &error, &file.path))?;
+                write().map_err(|error| failed(error, &file.path))?;
                 written.get_or_insert((file, path));
             }
-            expect(&mut self.archive, &tar::END[..tar::padding(content.size)]).map_err(failed)?;
         }
-        let Self { path, seal: known, index, mut archive } = self;
+        let is_at_end = entries.next().is_none();
         let finish = || {
-            expect(&mut archive, &tar::END)?;
-            let Hashed { hasher, .. } = archive.finish()?;
-            if seal(hasher.finalize().into()) == known { Ok(()) } else { Err(damaged(CHANGED)) }
+            // The second of two empty blocks. Reading beyond it makes gzip check its checksum.
+            let (mut compressed, mut rest) = (archive.into_inner(), Vec::new());
+            (&mut compressed).take(BLOCK + 1).read_to_end(&mut rest)?;
+            let is_end = is_at_end && rest == [0; BLOCK as usize];
+            let mut source = compressed.into_inner();
+            if !is_end || !source.fill_buf()?.is_empty() {
+                return Err(damaged("it has more bytes than it announces"));
+            }
+            let (_, digest) = source.get_ref().hashed();
+            if known == expected && seal(digest) == known { Ok(()) } else { Err(damaged(CHANGED)) }
         };
-        finish().map_err(|error| damage(&path, &error, "the end"))?;
+        finish().map_err(|error| failed(error, "the end"))?;
         Ok(index.about)
+    }
+}
+
+/// The bytes of a pack before its seal, and the seal.
+fn source(path: &Path) -> io::Result<(Hashed<Take<File>>, [u8; SEAL])> {
+    let mut file = File::open(path)?;
+    let size = file.metadata()?.len();
+    let before_seal =
+        size.checked_sub(SEAL as u64).ok_or_else(|| damaged("it is shorter than any pack"))?;
+    file.seek(SeekFrom::Start(before_seal))?;
+    let mut seal = [0; SEAL];
+    file.read_exact(&mut seal)?;
+    file.seek(SeekFrom::Start(0))?;
+    Ok((Hashed::new(file.take(before_seal)), seal))
+}
+
+/// The archive of a pack, and its seal.
+fn archive(path: &Path) -> io::Result<(Archive<Compressed>, [u8; SEAL])> {
+    let (source, seal) = source(path)?;
+    Ok((Archive::new(GzDecoder::new(BufReader::new(source))), seal))
+}
+
+/// The next file of an archive, which must have this name and size, and be nothing but a file.
+fn announced<'a, R: Read>(
+    entry: Option<io::Result<Entry<'a, R>>>,
+    name: &str,
+    size: u64,
+) -> io::Result<Entry<'a, R>> {
+    let entry = entry.unwrap_or_else(|| Err(damaged("it is cut off")))?;
+    if entry.header().as_bytes() == header(name, size)?.as_bytes() {
+        Ok(entry)
+    } else {
+        Err(damaged("it is not the file that is announced"))
     }
 }
 
 /// The error for a pack that cannot be read to its end, where `part` was read.
 fn damage(path: &Path, error: &io::Error, part: &str) -> Error {
     let what = format!("cannot read the pack {}", path.display());
-    let is_damage =
-        matches!(error.kind(), io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof);
-    if is_damage {
+    // Whatever is wrong, except that the kernel refuses something.
+    if error.raw_os_error().is_none() {
         Error::new(Exit::Usage, what)
             .cause(format!("{part} is damaged: {error}"))
             .hint("copy it again, or write it again with: cargo rbench build BASE HEAD --pack FILE")
@@ -147,22 +186,23 @@ fn damage(path: &Path, error: &io::Error, part: &str) -> Error {
     }
 }
 
-fn read_index<T: DeserializeOwned>(archive: &mut impl Read) -> io::Result<Index<T>> {
-    let mut header = [0; tar::BLOCK];
-    archive.read_exact(&mut header)?;
-    let size = tar::size_in(&header, INDEX).filter(|size| *size <= MOST_INDEX);
-    let size = size.ok_or_else(|| damaged("it does not begin with the list of its files"))?;
+fn read_index<T: DeserializeOwned, R: Read>(
+    first: Option<io::Result<Entry<'_, R>>>,
+) -> io::Result<Index<T>> {
+    let no_index = || damaged("it does not begin with the list of its files");
+    let first = first.ok_or_else(no_index)??;
+    let size = first.size();
+    if size > MOST_INDEX {
+        return Err(no_index());
+    }
+    let mut first = announced(Some(Ok(first)), INDEX, size)?;
     let mut json = Vec::new();
-    archive.take(size).read_to_end(&mut json)?;
-    expect(archive, &tar::END[..tar::padding(size)])?;
+    first.read_to_end(&mut json)?;
     serde_json::from_slice(&json).map_err(|error| damaged(&error.to_string()))
 }
 
-/// Reads as many bytes as are expected, which must be these.
-fn expect(archive: &mut impl Read, expected: &[u8]) -> io::Result<()> {
-    let mut found = vec![0; expected.len()];
-    archive.read_exact(&mut found)?;
-    if found == expected { Ok(()) } else { Err(damaged("it is not the file that is announced")) }
+fn damaged(why: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, why)
 }
 
 fn make_parent(path: &Path) -> io::Result<()> {
@@ -174,18 +214,4 @@ fn create(path: &Path, file: &IndexedFile) -> io::Result<File> {
     make_parent(path)?;
     let mode = if file.is_executable { 0o755 } else { 0o644 };
     OpenOptions::new().write(true).create_new(true).mode(mode).open(path)
-}
-
-/// The bytes of the file before its seal, hashed as they pass.
-struct Hashed {
-    source: Take<BufReader<File>>,
-    hasher: blake3::Hasher,
-}
-
-impl Read for Hashed {
-    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        let length = self.source.read(out)?;
-        self.hasher.update(&out[..length]);
-        Ok(length)
-    }
 }

@@ -3,23 +3,29 @@
 use std::{
     collections::BTreeMap,
     fs::{File, Permissions},
-    io::{self, BufWriter, Read, Write},
+    io::{self, BufWriter, Read as _, Write},
     os::unix::fs::PermissionsExt as _,
     path::Path,
 };
 
+use flate2::{Compression, GzBuilder};
 use rayon::prelude::*;
 use serde::Serialize;
+use tar::Builder;
 
 use super::{
-    Content, FORMAT, INDEX, Index, IndexedFile, PackedFile, content_name, copy,
-    gzip::{Compress, seal},
-    tar,
+    Content, FORMAT, Hashed, INDEX, Index, IndexedFile, PackedFile, content_name, header, seal,
 };
 use crate::{
     elf::Digest,
     error::{Context, Error, Exit, Result},
 };
+
+/// Higher levels take several times as long for the last percents.
+const LEVEL: Compression = Compression::new(3);
+
+/// The operating system in the header of gzip, so that the same files are the same pack everywhere.
+const UNKNOWN_SYSTEM: u8 = 0xff;
 
 /// Writes a pack of these files to `path`, which appears complete or not at all. Returns its size in bytes.
 pub fn write(path: &Path, about: &impl Serialize, files: &[PackedFile]) -> Result<u64> {
@@ -45,9 +51,12 @@ pub fn write(path: &Path, about: &impl Serialize, files: &[PackedFile]) -> Resul
 fn index<T: Serialize>(about: T, files: &[PackedFile]) -> Result<(Vec<&Path>, Index<T>)> {
     let read = |file: &PackedFile| {
         let what = || format!("cannot read {}", file.source.display());
-        File::open(&file.source)
-            .and_then(|source| copy(source, io::sink()))
-            .context(Exit::Build, what)
+        let hash = || {
+            let mut source = Hashed::new(File::open(&file.source)?);
+            io::copy(&mut source, &mut io::sink())?;
+            Ok::<_, io::Error>(source.hashed())
+        };
+        hash().context(Exit::Build, what)
     };
     let digests: Vec<(u64, Digest)> = files.par_iter().map(read).collect::<Result<_>>()?;
     let (mut numbers, mut sources) = (BTreeMap::new(), Vec::new());
@@ -78,40 +87,19 @@ fn write_to<T: Serialize>(
     out: impl Write,
     (sources, index): &(Vec<&Path>, Index<T>),
 ) -> io::Result<()> {
-    let mut archive = Compress::new(Hashed { out, hasher: blake3::Hasher::new() })?;
+    let compressed = GzBuilder::new().operating_system(UNKNOWN_SYSTEM);
+    let mut archive = Builder::new(compressed.write(Hashed::new(out), LEVEL));
     let json = serde_json::to_vec(index)?;
-    archive.write_all(&tar::header(INDEX, json.len() as u64))?;
-    archive.write_all(&json)?;
-    archive.write_all(&tar::END[..tar::padding(json.len() as u64)])?;
+    archive.append(&header(INDEX, json.len() as u64)?, &*json)?;
     for (content, source) in index.contents.iter().zip(sources) {
-        archive.write_all(&tar::header(&content_name(content), content.size))?;
-        let file = File::open(source)?.take(content.size);
-        let (size, digest) = copy(file, &mut archive)?;
-        if (size, digest) != (content.size, content.digest) {
+        let mut contents = Hashed::new(File::open(source)?.take(content.size));
+        archive.append(&header(&content_name(content), content.size)?, &mut contents)?;
+        if contents.hashed() != (content.size, content.digest) {
             return Err(io::Error::other(format!("{} changes", source.display())));
         }
-        archive.write_all(&tar::END[..tar::padding(size)])?;
     }
-    archive.write_all(&tar::END)?;
-    let Hashed { mut out, hasher } = archive.finish()?;
-    out.write_all(&seal(hasher.finalize().into()))?;
-    out.flush()
-}
-
-/// Hashes what passes.
-struct Hashed<W> {
-    out: W,
-    hasher: blake3::Hasher,
-}
-
-impl<W: Write> Write for Hashed<W> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let length = self.out.write(bytes)?;
-        self.hasher.update(&bytes[..length]);
-        Ok(length)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.out.flush()
-    }
+    let mut out = archive.into_inner()?.finish()?;
+    let (_, digest) = out.hashed();
+    out.inner.write_all(&seal(digest))?;
+    out.inner.flush()
 }

@@ -8,9 +8,9 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use miniz_oxide::{
-    deflate::compress_to_vec_zlib,
-    inflate::{TINFLStatus, decompress_to_vec_zlib_with_limit},
+use flate2::{
+    Compression,
+    read::{ZlibDecoder, ZlibEncoder},
 };
 use rusqlite::{Connection, OptionalExtension};
 use serde::{Deserialize, Serialize};
@@ -40,7 +40,7 @@ const FORMAT: &str = "rbench-results";
 const SCHEMA_VERSION: u32 = 1;
 
 /// The level of compression: higher ones take twice the time and save a percent.
-const COMPRESSION: u8 = 6;
+const COMPRESSION: Compression = Compression::new(6);
 
 /// The largest compressed document, in bytes.
 pub const LARGEST_DOCUMENT: usize = 64 << 20;
@@ -313,7 +313,10 @@ impl Store<'_> {
         let mut lines = Lines::begin(&mut text)?;
         lines.experiment(self, experiment.clone())?;
         lines.end()?;
-        let document = compress_to_vec_zlib(&text, COMPRESSION);
+        let mut document = Vec::new();
+        ZlibEncoder::new(&*text, COMPRESSION)
+            .read_to_end(&mut document)
+            .context(Exit::Internal, || "cannot compress a document")?;
         if document.len() > LARGEST_DOCUMENT || text.len() > LARGEST_TEXT {
             let what = format!("cannot send experiment {}", experiment.identity);
             return Err(Error::new(Exit::Usage, what).cause(format!(
@@ -384,14 +387,17 @@ impl Store<'_> {
         name: &str,
         selection: Selection<'_>,
     ) -> Result<Imported> {
-        let text = decompress_to_vec_zlib_with_limit(document, LARGEST_TEXT).map_err(|error| {
-            let cause = if error.status == TINFLStatus::HasMoreOutput {
-                format!("it expands to more than {} MiB", LARGEST_TEXT >> 20)
-            } else {
-                "it is no zlib data, or damaged".to_owned()
-            };
+        let error = |cause: String| {
             Error::new(Exit::Usage, format!("cannot decompress {name}")).cause(cause)
-        })?;
+        };
+        let mut text = Vec::new();
+        ZlibDecoder::new(document)
+            .take(LARGEST_TEXT as u64 + 1)
+            .read_to_end(&mut text)
+            .map_err(|_| error("it is no zlib data, or damaged".to_owned()))?;
+        if text.len() > LARGEST_TEXT {
+            return Err(error(format!("it expands to more than {} MiB", LARGEST_TEXT >> 20)));
+        }
         self.import(&mut &text[..], name, selection)
     }
 }

@@ -7,12 +7,15 @@
 
 mod figure;
 
+use std::io::Read as _;
+
 use askama::{
     Template,
     filters::{Html, escape},
 };
 use data_encoding::BASE64;
 pub use figure::{Course, Linear, Pairs, Point, Symmetric, Times};
+use flate2::{Compression, read::DeflateEncoder};
 use sha2::{Digest as _, Sha256};
 
 use super::escape::escape_untrusted;
@@ -21,9 +24,8 @@ use crate::error::{Context as _, Exit, Result};
 const STYLE: &str = include_str!("../../../templates/style.css");
 const SCRIPT: &str = include_str!("../../../templates/script.js");
 
-/// The compression level of the data in a page, from 0 to 10: a higher one takes longer and saves
-/// next to nothing.
-const EFFORT: u8 = 10;
+/// The compression level of the data in a page.
+const EFFORT: Compression = Compression::best();
 
 /// The number of digits kept of numbers in the data: measured values have four.
 const DIGITS: usize = 6;
@@ -106,7 +108,11 @@ fn policy(style: &str, script: &str) -> String {
 /// A JSON document without anything that HTML could take for markup, and much shorter: compressed
 /// (RFC 1951), in base 64.
 fn packed(json: &str) -> String {
-    BASE64.encode(&miniz_oxide::deflate::compress_to_vec(shortened(json).as_bytes(), EFFORT))
+    let text = shortened(json);
+    let mut compressed = Vec::new();
+    // Reading from memory does not fail.
+    let _ = DeflateEncoder::new(text.as_bytes(), EFFORT).read_to_end(&mut compressed);
+    BASE64.encode(&compressed)
 }
 
 /// A JSON document without the white space between its tokens, and with fewer digits.

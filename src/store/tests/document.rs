@@ -1,5 +1,9 @@
 //! Moving finished experiments from one store to another.
 
+use std::io::Read as _;
+
+use flate2::{Compression, read::ZlibEncoder};
+
 use super::*;
 use crate::{
     elf::Digest,
@@ -150,7 +154,9 @@ fn document_of_others_is_refused_within_limits() {
     let (_directory, store) = store();
     let (_from, from) = full();
     let sound = from.document(&from.experiments().unwrap()[0]).unwrap();
-    let zeros = miniz_oxide::deflate::compress_to_vec_zlib(&vec![b' '; 300 << 20], 1);
+    let mut zeros = Vec::new();
+    let spaces = std::io::repeat(b' ').take(300 << 20);
+    ZlibEncoder::new(spaces, Compression::fast()).read_to_end(&mut zeros).unwrap();
     let random: Vec<u8> =
         (0_u32..4096).map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
     for (document, words) in [
