@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use tracing::info;
+use tracing::{debug, info};
 
 use super::{
     ListedVersion, Runner, StartedExperiment,
@@ -15,7 +15,7 @@ use super::{
     preloaded::PreloadedLibrary,
     run::{Ended, Measuring},
     schedule::Step,
-    slices::{LARGE, faster, most_slower, slice_of},
+    slices::{LARGE, faster, may_be_caches, most_slower, slice_of},
     subject::{Obstacle, Subject},
 };
 use crate::{
@@ -162,7 +162,9 @@ impl Runner<'_> {
     /// was slower than an execution alone. Two later pairs show it too: which pages a process gets decides what stays in the
     /// caches, and another program may want the CPU of a thread.
     ///
-    /// Its traces show its time alone, but were not made for that: what they find is checked by an execution alone.
+    /// Its traces show its time alone, but were not made for that: what they find is checked by an execution alone. If longer
+    /// slices are no remedy for a small process, the caches are not the reason either: where the memory of a process happens
+    /// to be makes short loops slower by a fifth, alone as well.
     fn is_too_slow(
         &self,
         measuring: &Measuring<'_>,
@@ -188,6 +190,13 @@ impl Runner<'_> {
             if subject.alone.is_agreed(interleaved, slower) {
                 return Ok(false);
             }
+        }
+        debug!(interleaved, alone = ?subject.alone, "{} is slower interleaved", subject.benchmark);
+        let before = subject.slower.replace(interleaved);
+        if subject.threads == Threads::Together
+            && !may_be_caches(interleaved, before, subject.memory)
+        {
+            return Ok(false);
         }
         subject.slower_pairs += 1;
         Ok(is_first || subject.slower_pairs > 1)

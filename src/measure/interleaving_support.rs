@@ -3,6 +3,8 @@
 
 use std::{path::Path, thread, time::Duration};
 
+use tracing::debug;
+
 use super::{
     preloaded::PreloadedLibrary,
     program_use,
@@ -230,6 +232,10 @@ pub(super) fn both(attempts: [Attempt; 2]) -> Result<Both> {
     };
     // An interrupt says nothing about the benchmark.
     let outcomes = [outcome_of(one.outcome)?, outcome_of(other.outcome)?];
+    for failed in outcomes.iter().filter_map(|outcome| outcome.as_ref().err()) {
+        // If it succeeds alone, nobody else reports the reason.
+        debug!("an interleaved execution has no result: {failed}");
+    }
     Ok(match (outcomes, obstacle) {
         ([Ok(_), Ok(_)], Some(obstacle)) => Both::Obstacle(obstacle),
         ([Ok(one), Ok(other)], None) => Both::Measured(Box::new([one, other])),

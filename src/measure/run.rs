@@ -310,6 +310,7 @@ impl Runner<'_> {
             done: HashSet::new(),
             was_interleaved: false,
             slower_pairs: 0,
+            slower: None,
             slice: SLICE,
             alone: Alone::of_traces(needs),
             memory: needs.memory,

@@ -51,6 +51,12 @@ pub(super) fn faster(step: &Step, executions: &[Execution; 2]) -> Option<(f64, u
     medians.min_by(|a, b| a.0.total_cmp(&b.0))
 }
 
+/// True if a pair may be slower than alone because each slice begins with cold caches: if its process is large, or it is
+/// the first such pair, or faster than the pair `before` in shorter slices.
+pub(super) fn may_be_caches(interleaved: f64, before: Option<f64>, memory: Option<u64>) -> bool {
+    memory >= Some(LARGE) || before.is_none_or(|before| interleaved < before * 0.95)
+}
+
 /// The time of a benchmark that is executed alone, in ns per iteration: of the faster version.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Alone {
@@ -111,6 +117,16 @@ mod tests {
         Metric, Schedule, Series,
         testing::{execution, request},
     };
+
+    #[test]
+    fn small_process_that_longer_slices_do_not_help_has_no_cold_caches() {
+        let small = Some(LARGE - 1);
+        assert!(may_be_caches(120.0, None, small), "longer slices were not tried");
+        assert!(may_be_caches(120.0, Some(200.0), small));
+        assert!(!may_be_caches(119.0, Some(120.0), small));
+        assert!(!may_be_caches(119.0, Some(120.0), None), "below what can be known");
+        assert!(may_be_caches(119.0, Some(120.0), Some(LARGE)));
+    }
 
     #[test]
     fn interleaved_benchmark_may_be_a_tenth_slower_than_alone() {

@@ -43,6 +43,8 @@ pub(super) struct Subject<'v> {
     pub(super) was_interleaved: bool,
     /// The number of its pairs that were slower than alone, with these slices.
     pub(super) slower_pairs: u32,
+    /// The time of the last pair of executions that was slower than alone, in ns per iteration.
+    pub(super) slower: Option<f64>,
     /// The length of the time slices in which it is interleaved.
     pub(super) slice: Duration,
     /// Its time alone in ns per iteration, by its traces and by an execution alone, where these are known.
@@ -322,6 +324,7 @@ mod tests {
             done: HashSet::new(),
             was_interleaved: false,
             slower_pairs: 0,
+            slower: None,
             slice: SLICE,
             alone: Alone::default(),
             memory: None,
