@@ -32,7 +32,7 @@ use crate::{
 
 /// Version of the tracing rules. Raise it when traces record something else, so that cached ones
 /// are not used.
-const RULES: u32 = 9;
+const RULES: u32 = 10;
 
 /// The directory of traces, in that of a recipe.
 const TRACES: &str = "traces";
@@ -44,6 +44,10 @@ const WARM_UP: Duration = Duration::from_millis(1);
 /// requested. Such a benchmark executes a fraction of its request: for 3 s, about as much as others
 /// do.
 const SLOWNESS: u32 = 50;
+
+/// The same factor for every benchmark of libtest, which measures for .3 to 3 s whatever is requested: for 15 to 150 ms
+/// then. Interleaved, where its clock is faster as well, it measures for 65 ms.
+const SLOWNESS_WITH_LIBTEST: u32 = 20;
 
 /// The maximum length of the ids of benchmarks that are executed together, in bytes: the kernel
 /// limits an argument to 128 KiB, and ids are longer as regular expressions.
@@ -381,8 +385,12 @@ impl<'t> Tracer<'t> {
     /// hurry: benchmarks that follow the request are traced in all that they execute.
     fn trace_executable(&mut self, subject: &Subject<'_>) -> Result<Traced> {
         let request = &subject.request;
-        // With other harnesses, the clock does not decide how much is executed.
-        let is_by_clock = subject.harness.kind() == HarnessKind::Criterion;
+        // With others than these, the clock does not decide how much is executed.
+        let (is_by_clock, usual) = match subject.harness.kind() {
+            HarnessKind::Criterion => (true, 1),
+            HarnessKind::Libtest => (false, SLOWNESS_WITH_LIBTEST),
+            _ => (false, 1),
+        };
         let asks_for_more = |Traced { execution, .. }: &Traced| {
             let asks = |one: &Execution| asks_for_more(request.least_time(), one);
             is_by_clock && execution.as_ref().is_some_and(asks)
@@ -395,7 +403,7 @@ impl<'t> Tracer<'t> {
             }
             is_private = traced.trace.is_private;
         }
-        let mut traced = self.execute_one(subject, request, 1)?;
+        let mut traced = self.execute_one(subject, request, usual)?;
         self.asks_for_more = asks_for_more(&traced);
         traced.trace.is_private &= is_private;
         Ok(traced)
@@ -441,10 +449,14 @@ impl<'t> Tracer<'t> {
                 none(&format!("it cannot be traced: {reason}"))
             }
             (Ok(Outcome::Measured(execution)), Some(Ok(observed))) => {
-                let is_real = slowness == 1;
+                // Much slower, it shows little about its time. What waits was less slow than this assumes: it seems to
+                // take less alone than it does, and is then executed alone.
+                let is_known = slowness < SLOWNESS;
+                let iteration = execution.iteration_time().filter(|_| is_known);
+                let median_iteration = execution.median_iteration().filter(|_| is_known);
                 let needs = Needs {
-                    iteration: is_real.then(|| execution.iteration_time()).flatten(),
-                    median_iteration: is_real.then(|| execution.median_iteration()).flatten(),
+                    iteration: iteration.map(|time| time / slowness),
+                    median_iteration: median_iteration.map(|time| time / f64::from(slowness)),
                     memory: execution.resources.peak_memory,
                 };
                 let trace = Trace { needs, ..self.of.trace(observed) };

@@ -1,8 +1,8 @@
 //! Shows where the time of a comparison goes.
 //!
-//! `cargo run -p lab --bin phases` makes six projects and compares two versions of each: compiled for the first time,
+//! `cargo run -p lab --bin phases` makes seven projects and compares two versions of each: compiled for the first time,
 //! compiled but nothing else stored, with everything stored, and one benchmark after edits. It prints a table with
-//! the seconds of each phase. `phases LOG...` prints the phases of other runs, from the logs that `cargo rbench` writes to
+//! the seconds of each phase. `phases divan libtest` makes only some of them, and `phases LOG...` prints the phases of other runs, from the logs that `cargo rbench` writes to
 //! `target/rbench/logs/runs/`. Measuring is divided into measurements, warm-ups, and what executions need besides.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for people prints")]
@@ -20,11 +20,12 @@ use std::{
 use lab::WorkingTree;
 
 /// Each project: the fixture whose manifest and harness it has, and its number of benchmarks.
-const PROJECTS: [(&str, &str, usize); 6] = [
+const PROJECTS: [(&str, &str, usize); 7] = [
     ("criterion, 10", "criterion-0-8", 10),
     ("criterion, 20", "criterion-0-8", 20),
     ("divan, 10", "divan", 10),
     ("rbench-harness, 10", "native", 10),
+    ("libtest, 10", "libtest", 10),
     ("criterion, 300", "criterion-0-8", 300),
     ("criterion, 1,000", "criterion-0-8", 1000),
 ];
@@ -41,8 +42,9 @@ const PHASES: [(&str, &[&str]); 7] = [
 ];
 
 fn main() -> ExitCode {
-    let logs: Vec<String> = env::args().skip(1).collect();
-    lab::end(if logs.is_empty() { study() } else { show(&logs) }.map(|()| true))
+    let words: Vec<String> = env::args().skip(1).collect();
+    let are_logs = words.first().is_some_and(|word| Path::new(word).exists());
+    lab::end(if are_logs { show(&words) } else { study(&words) }.map(|()| true))
 }
 
 fn show(logs: &[String]) -> Result<(), Box<dyn Error>> {
@@ -52,8 +54,8 @@ fn show(logs: &[String]) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Compares two versions of each project, and prints the table.
-fn study() -> Result<(), Box<dyn Error>> {
+/// Compares two versions of each project whose name begins with one of these words, and prints the table.
+fn study(words: &[String]) -> Result<(), Box<dyn Error>> {
     let rbench = lab::rbench::build("release")?;
     let scratch = tempfile::tempdir()?;
     let names = PHASES.map(|(name, _)| name).join(" | ");
@@ -61,7 +63,10 @@ fn study() -> Result<(), Box<dyn Error>> {
         "| benchmarks | state | seconds | {names} | executions | of an execution: measuring | warm-up | the rest |"
     );
     println!("|---|---|{}", "--:|".repeat(PHASES.len() + 5));
-    for (index, (name, fixture, count)) in PROJECTS.into_iter().enumerate() {
+    let is_wanted =
+        |name: &str| words.is_empty() || words.iter().any(|word| name.starts_with(word));
+    let wanted = PROJECTS.into_iter().filter(|(name, ..)| is_wanted(name));
+    for (index, (name, fixture, count)) in wanted.enumerate() {
         let path = scratch.path().join(index.to_string());
         let tree = WorkingTree::of_fixture(fixture, path)?;
         write_benchmarks(&tree, fixture, count)?;
@@ -102,6 +107,8 @@ fn compare(
         .args(words)
         .current_dir(project)
         .env("RBENCH_CACHE_DIR", cache)
+        // Benchmarks of libtest need a feature that is not stable.
+        .env("RUSTC_BOOTSTRAP", "1")
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .status()?;
@@ -145,6 +152,10 @@ fn write_benchmarks(tree: &WorkingTree, fixture: &str, count: usize) -> Result<(
             "divan" => {
                 format!("#[divan::bench]\nfn f{index}() -> u64 {{\n    {name}::f{index}()\n}}\n")
             }
+            "libtest" => format!(
+                "#[bench]\nfn f{index}(bencher: &mut test::Bencher) {{\n    \
+                 bencher.iter({name}::f{index});\n}}\n"
+            ),
             "native" => format!(
                 "    suite.bench(\"f{index}\", |bencher| bencher.iter({name}::f{index}));\n"
             ),
@@ -155,6 +166,7 @@ fn write_benchmarks(tree: &WorkingTree, fixture: &str, count: usize) -> Result<(
     }
     let source = match fixture {
         "divan" => format!("fn main() {{\n    divan::main();\n}}\n{benchmarks}"),
+        "libtest" => format!("#![feature(test)]\nextern crate test;\n{benchmarks}"),
         "native" => format!(
             "fn all(suite: &mut rbench_harness::Suite) {{\n{benchmarks}}}\nrbench_harness::main!(all);\n"
         ),
