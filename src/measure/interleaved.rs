@@ -2,6 +2,7 @@
 //! executions that run alone, the same library excludes the time of interruptions.
 
 use std::{
+    mem,
     path::PathBuf,
     thread::{self, ScopedJoinHandle},
     time::Duration,
@@ -194,7 +195,7 @@ impl Runner<'_> {
         debug!(interleaved, alone = ?subject.alone, "{} is slower interleaved", subject.benchmark);
         let before = subject.slower.replace(interleaved);
         if subject.threads == Threads::Together
-            && !may_be_caches(interleaved, before, subject.memory)
+            && !may_be_caches(interleaved, subject.alone, before, subject.memory)
         {
             return Ok(false);
         }
@@ -204,8 +205,9 @@ impl Runner<'_> {
 
     /// Executes a version alone that failed while it was interleaved: the benchmark has failed only
     /// if that fails too, and the other version may fail as well. A successful result is not stored,
-    /// because both versions must be measured in the same way. Where it had too many iterations,
-    /// both are interleaved once more.
+    /// because both versions must be measured in the same way. Both are interleaved once more where
+    /// it had too many iterations, and after the first failure: libtest's samples cannot be identified
+    /// in one of some thousand executions.
     fn after_interleaved_failure(
         &self,
         measuring: &Measuring<'_>,
@@ -216,7 +218,10 @@ impl Runner<'_> {
     ) -> Result<Ended> {
         let iterations = subject.request.iterations;
         match self.execute_alone(subject, step, version, measuring.builds)? {
-            Ok(_) if subject.request.iterations < iterations => {
+            Ok(_)
+                if subject.request.iterations < iterations
+                    || !mem::replace(&mut subject.failed_interleaved, true) =>
+            {
                 let attempts = self.execute_interleaved(measuring, &[(subject, step, sharing)])?;
                 let attempts = attempts.into_iter().next().unwrap_or_else(|| Err(panicked()));
                 self.after_interleaved(measuring, subject, step, sharing, attempts)

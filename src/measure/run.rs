@@ -309,6 +309,7 @@ impl Runner<'_> {
             unavailable: None,
             done: HashSet::new(),
             was_interleaved: false,
+            failed_interleaved: false,
             slower_pairs: 0,
             slower: None,
             slice: SLICE,

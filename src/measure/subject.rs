@@ -41,6 +41,8 @@ pub(super) struct Subject<'v> {
     pub(super) done: HashSet<Slot>,
     /// True once both versions were measured interleaved.
     pub(super) was_interleaved: bool,
+    /// True once it failed interleaved, and not alone.
+    pub(super) failed_interleaved: bool,
     /// The number of its pairs that were slower than alone, with these slices.
     pub(super) slower_pairs: u32,
     /// The time of the last pair of executions that was slower than alone, in ns per iteration.
@@ -323,6 +325,7 @@ mod tests {
             unavailable: None,
             done: HashSet::new(),
             was_interleaved: false,
+            failed_interleaved: false,
             slower_pairs: 0,
             slower: None,
             slice: SLICE,

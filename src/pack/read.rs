@@ -21,7 +21,7 @@ use crate::{
 const CHANGED: &str = "the digest of all its bytes is another one";
 
 /// The size of a block of an archive.
-const BLOCK: u64 = 512;
+const BLOCK: usize = 512;
 
 /// The compressed archive in a pack.
 type Compressed = GzDecoder<BufReader<Hashed<Take<File>>>>;
@@ -126,8 +126,8 @@ impl<T: DeserializeOwned> Pack<T> {
         let finish = || {
             // The second of two empty blocks. Reading beyond it makes gzip check its checksum.
             let (mut compressed, mut rest) = (archive.into_inner(), Vec::new());
-            (&mut compressed).take(BLOCK + 1).read_to_end(&mut rest)?;
-            let is_end = is_at_end && rest == [0; BLOCK as usize];
+            (&mut compressed).take(BLOCK as u64 + 1).read_to_end(&mut rest)?;
+            let is_end = is_at_end && rest == [0; BLOCK];
             let mut source = compressed.into_inner();
             if !is_end || !source.fill_buf()?.is_empty() {
                 return Err(damaged("it has more bytes than it announces"));
