@@ -97,7 +97,8 @@ fn newest_regression(
     verdicts: &VerdictSettings,
     (head, benchmark): (&Version, &Benchmark),
 ) -> Result<FoundChange> {
-    let options = DecisionOptions { metrics: verdicts.metrics.clone(), ignore_environment: false };
+    let options =
+        DecisionOptions { metrics: verdicts.metrics.clone(), ..DecisionOptions::default() };
     let judge = Verdicts::new(results, options);
     let mut bases: HashSet<&str> = HashSet::new();
     let mut others: Option<Vec<DecidedRow>> = None;

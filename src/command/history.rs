@@ -76,6 +76,7 @@ pub(super) fn report(
     let options = DecisionOptions {
         metrics: verdicts.metrics.clone(),
         ignore_environment: args.ignore_environment,
+        ..DecisionOptions::default()
     };
     let histories = Histories {
         results,

@@ -25,9 +25,22 @@ pub fn decide_rows(
     id: ExperimentId,
     benchmarks: &[Benchmark],
 ) -> Result<Vec<DecidedRow>> {
+    decide_some(runner, settings, id, benchmarks, 0)
+}
+
+/// The same while as many benchmarks as `pending` are still to be measured for the first time. The
+/// error rate is theirs too, so a verdict that is shown now holds when they have theirs.
+pub fn decide_some(
+    runner: &Runner<'_>,
+    settings: &VerdictSettings,
+    id: ExperimentId,
+    benchmarks: &[Benchmark],
+    pending: usize,
+) -> Result<Vec<DecidedRow>> {
     let _phase = info_span!("statistics", benchmarks = benchmarks.len()).entered();
     let results = Results::load(&runner.store, id)?;
-    let decider = Verdicts::new(&results, options(settings));
+    let pending = pending * settings.metrics.len().max(1);
+    let decider = Verdicts::new(&results, DecisionOptions { pending, ..options(settings) });
     let mut rows = Vec::new();
     for benchmark in benchmarks {
         let of_benchmark = results.benchmark(benchmark, [0])?;
@@ -57,5 +70,5 @@ pub fn provisional_rows<'b>(
 }
 
 fn options(settings: &VerdictSettings) -> DecisionOptions {
-    DecisionOptions { metrics: settings.metrics.clone(), ignore_environment: false }
+    DecisionOptions { metrics: settings.metrics.clone(), ..DecisionOptions::default() }
 }

@@ -47,7 +47,7 @@ impl<'r> EarlierResults<'r> {
         verdicts: &VerdictSettings,
     ) -> Result<Vec<DecidedRow>> {
         let options =
-            DecisionOptions { metrics: verdicts.metrics.clone(), ignore_environment: false };
+            DecisionOptions { metrics: verdicts.metrics.clone(), ..DecisionOptions::default() };
         let decider = Verdicts::new(&self.results, options);
         let mut found = Vec::new();
         for benchmark in benchmarks {

@@ -118,7 +118,8 @@ impl Stages<'_> {
             if let Some(budget) = &mut budget {
                 budget.count(&block.benchmarks)?;
             }
-            undecided.extend(self.still_undecided(&experiment, block)?);
+            let pending = undecided.iter().filter(|one| one.builds == 0).count();
+            undecided.extend(self.still_undecided(&experiment, block, pending)?);
         }
         outcome.add_disturbances(self.preempted(experiment.id)?);
         let rows = decide::decide_rows(runner, self.verdicts, experiment.id, measured)?;
@@ -202,17 +203,19 @@ impl Stages<'_> {
     }
 
     /// The benchmarks that are undecided after a block: none after the second stage, which is
-    /// decided once.
+    /// decided once. As many others as `pending` were not measured yet.
     fn still_undecided<'u>(
         &self,
         experiment: &StartedExperiment,
         block: Block<'u>,
+        pending: usize,
     ) -> Result<Vec<Undecided<'u>>> {
         let Self { runner, verdicts, .. } = *self;
         if block.stage == Stage::Second && !self.observer.shows_provisional() {
             return Ok(Vec::new());
         }
-        let mut rows = decide::decide_rows(runner, verdicts, experiment.id, &block.benchmarks)?;
+        let benchmarks = &block.benchmarks;
+        let mut rows = decide::decide_some(runner, verdicts, experiment.id, benchmarks, pending)?;
         let mut progress: BTreeMap<Benchmark, Progress> = BTreeMap::new();
         for row in &rows {
             debug!(metric = ?row.metric, builds = block.builds, "{}: {:?}", row.benchmark, row.progress);

@@ -93,6 +93,7 @@ fn kind(
     let options = DecisionOptions {
         metrics: verdicts.metrics.clone(),
         ignore_environment: *ignore_environment,
+        ..DecisionOptions::default()
     };
     let mut comparison =
         StoredPair::new(&results, versions.clone(), options, verdicts, &**command_line)?;

@@ -40,6 +40,8 @@ pub struct DecisionOptions {
     pub metrics: Vec<Metric>,
     /// True to compare results of different machines, settings and compilers.
     pub ignore_environment: bool,
+    /// The number of verdicts on benchmarks that are still to be measured, which will share the error rate.
+    pub pending: usize,
 }
 
 /// Decides benchmarks by the results of some experiments.
@@ -325,7 +327,8 @@ impl<'r> Verdicts<'r> {
             let common = base.metrics.iter().filter(|metric| head.metrics.contains(metric));
             common.filter(|metric| self.is_decided(metric)).count()
         };
-        let count = self.results.measured(base.experiment)?.iter().map(decided).sum();
+        let measured: usize = self.results.measured(base.experiment)?.iter().map(decided).sum();
+        let count = measured + self.options.pending;
         self.counts.borrow_mut().entry(base).or_default().insert(head.version, count);
         Ok(count)
     }

@@ -56,6 +56,20 @@ fn regression_needs_both_stages() {
 }
 
 #[test]
+fn benchmarks_that_are_not_measured_yet_share_the_error_rate() {
+    let store = Store::in_memory().unwrap();
+    let filling = Filling::begin(&store, &["base", "head"], &["a"]);
+    measure(&filling, Stage::First, 0.05);
+    measure(&filling, Stage::Second, 0.05);
+    let with = |pending| {
+        let options = DecisionOptions { pending, ..DecisionOptions::default() };
+        decided(&filling, options)[0].verdict.clone()
+    };
+    assert!(matches!(with(1), Verdict::Regressed { .. }), "{:?}", with(1));
+    assert!(matches!(with(1 << 60), Verdict::Inconclusive { .. }), "{:?}", with(1 << 60));
+}
+
+#[test]
 fn default_metrics_are_decided_unless_some_are_chosen() {
     let store = Store::in_memory().unwrap();
     let filling = Filling::begin(&store, &["base", "head"], &["a"]);
