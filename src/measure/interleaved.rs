@@ -206,8 +206,8 @@ impl Runner<'_> {
     /// Executes a version alone that failed while it was interleaved: the benchmark has failed only
     /// if that fails too, and the other version may fail as well. A successful result is not stored,
     /// because both versions must be measured in the same way. Both are interleaved once more where
-    /// it had too many iterations, and after the first failure: libtest's samples cannot be identified
-    /// in one of some thousand executions.
+    /// it had too many iterations, and after the first failure with libtest, whose samples cannot be
+    /// identified in one of some thousand executions.
     fn after_interleaved_failure(
         &self,
         measuring: &Measuring<'_>,
@@ -220,7 +220,8 @@ impl Runner<'_> {
         match self.execute_alone(subject, step, version, measuring.builds)? {
             Ok(_)
                 if subject.request.iterations < iterations
-                    || !mem::replace(&mut subject.failed_interleaved, true) =>
+                    || subject.is_libtest()
+                        && !mem::replace(&mut subject.failed_interleaved, true) =>
             {
                 let attempts = self.execute_interleaved(measuring, &[(subject, step, sharing)])?;
                 let attempts = attempts.into_iter().next().unwrap_or_else(|| Err(panicked()));

@@ -186,6 +186,11 @@ impl Subject<'_> {
         self.versions.iter().any(|version| version.harness.kind() == HarnessKind::Command)
     }
 
+    /// True for a benchmark of libtest.
+    pub(super) fn is_libtest(&self) -> bool {
+        self.versions.iter().any(|version| version.harness.kind() == HarnessKind::Libtest)
+    }
+
     /// The executable of a build of a version.
     pub(super) fn executable(&self, version: usize, build: usize) -> Result<&Executable> {
         self.versions[version].executables.get(build).ok_or_else(|| {

@@ -84,7 +84,7 @@ impl Happened<'_> {
                 }
             }
         }
-        // A fault that comes once in each version can make the benchmark fail only interleaved.
+        // A fault that comes once and not again makes the benchmark fail only interleaved.
         let fails = |fault: &Fault| !fault.kind.failures.is_empty();
         for unavailable in &alone {
             let is_expected =
