@@ -25,12 +25,12 @@ pub fn decide_rows(
     id: ExperimentId,
     benchmarks: &[Benchmark],
 ) -> Result<Vec<DecidedRow>> {
-    decide_some(runner, settings, id, benchmarks, 0)
+    decide_so_far(runner, settings, id, benchmarks, 0)
 }
 
-/// The same while as many benchmarks as `pending` are still to be measured for the first time. The
-/// error rate is theirs too, so a verdict that is shown now holds when they have theirs.
-pub fn decide_some(
+/// The same while `pending` other benchmarks are still to be measured for the first time. They share
+/// the error rate, so a verdict that is shown now still holds when they are decided.
+pub fn decide_so_far(
     runner: &Runner<'_>,
     settings: &VerdictSettings,
     id: ExperimentId,

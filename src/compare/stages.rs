@@ -203,7 +203,7 @@ impl Stages<'_> {
     }
 
     /// The benchmarks that are undecided after a block: none after the second stage, which is
-    /// decided once. As many others as `pending` were not measured yet.
+    /// decided once. `pending` other benchmarks were not measured yet.
     fn still_undecided<'u>(
         &self,
         experiment: &StartedExperiment,
@@ -215,7 +215,7 @@ impl Stages<'_> {
             return Ok(Vec::new());
         }
         let benchmarks = &block.benchmarks;
-        let mut rows = decide::decide_some(runner, verdicts, experiment.id, benchmarks, pending)?;
+        let mut rows = decide::decide_so_far(runner, verdicts, experiment.id, benchmarks, pending)?;
         let mut progress: BTreeMap<Benchmark, Progress> = BTreeMap::new();
         for row in &rows {
             debug!(metric = ?row.metric, builds = block.builds, "{}: {:?}", row.benchmark, row.progress);

@@ -2,8 +2,8 @@
 //!
 //! `cargo run -p lab --bin phases` makes seven projects and compares two versions of each: compiled for the first time,
 //! compiled but nothing else stored, with everything stored, and one benchmark after edits. It prints a table with
-//! the seconds of each phase. `phases divan libtest` makes only some of them, and `phases LOG...` prints the phases of other runs, from the logs that `cargo rbench` writes to
-//! `target/rbench/logs/runs/`. Measuring is divided into measurements, warm-ups, and what executions need besides.
+//! the seconds of each phase. `phases divan libtest` makes only some of them, and `phases LOG...` prints the phases of
+//! other runs, from the logs that `cargo rbench` writes to `target/rbench/logs/runs/`. Measuring is divided into measurements, warm-ups, and what executions need besides.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for people prints")]
 
