@@ -38,7 +38,7 @@ pub struct CompareArgs {
     pub pack: Option<PathBuf>,
     /// Compare stored results of both versions instead of measuring.
     #[arg(long, help_heading = "Stored results", conflicts_with_all = [
-        "no_skip", "budget", "until_decided", "dry_run", "quick", "builds", "executions", "measurements", "cpu",
+        "no_skip", "budget", "dry_run", "quick", "builds", "executions", "measurements", "cpu",
         "mode", "layout", "profile", "features", "all_features", "no_default_features", "cargo_args", "commands",
     ])]
     pub stored: bool,
@@ -118,21 +118,45 @@ impl CompareArgs {
 #[derive(Clone, Debug, Default, Args)]
 pub struct StoppingArgs {
     /// Measure for at most about this long, preferring the benchmarks that it most likely decides, with up to 40 builds
-    /// of each. Compiling and linking do not count, and the first interim analysis is not limited.
-    #[arg(long, value_name = "TIME", value_parser = values::deadline, help_heading = "Experiment")]
-    pub budget: Option<Duration>,
-    /// Measure benchmarks until they are decided, with up to 160 builds of each.
-    #[arg(long, help_heading = "Experiment")]
-    pub until_decided: bool,
+    /// of each. Compiling and linking do not count, and the first interim analysis is not limited. With `unlimited`,
+    /// measure until all benchmarks are decided, with up to 160 builds of each.
+    #[arg(long, value_name = "TIME", value_parser = Budget::parse, help_heading = "Experiment")]
+    pub budget: Option<Budget>,
+}
+
+/// A limit for the time of measuring.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Budget {
+    /// At most about this long.
+    Time(Duration),
+    /// Until all benchmarks are decided.
+    Unlimited,
+}
+
+impl Budget {
+    fn parse(text: &str) -> Result<Self, String> {
+        match text {
+            "unlimited" => Ok(Self::Unlimited),
+            time => values::deadline(time).map(Self::Time),
+        }
+    }
 }
 
 impl StoppingArgs {
     /// The rule that these options choose.
     pub const fn rule(&self) -> StoppingRule {
-        match (self.until_decided, self.budget) {
-            (true, _) => StoppingRule::UntilDecided,
-            (false, Some(_)) => StoppingRule::Budget,
-            (false, None) => StoppingRule::Usual,
+        match self.budget {
+            Some(Budget::Unlimited) => StoppingRule::UntilDecided,
+            Some(Budget::Time(_)) => StoppingRule::Budget,
+            None => StoppingRule::Usual,
+        }
+    }
+
+    /// The limit of the time, shared by several comparisons.
+    pub fn time_for_each(&self, comparisons: usize) -> Option<Duration> {
+        match self.budget? {
+            Budget::Time(time) => Some(time.div_f64(comparisons as f64)),
+            Budget::Unlimited => None,
         }
     }
 }

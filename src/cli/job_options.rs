@@ -6,7 +6,7 @@ use crate::error::{Error, Exit, Result};
 
 /// The options of `compare` that a job may have: those that choose what is compared, and how. Others name files of a
 /// machine, or belong to a report.
-const JOB_OPTIONS: [&str; 25] = [
+const JOB_OPTIONS: [&str; 23] = [
     "all-features",
     "bench",
     "budget",
@@ -24,14 +24,12 @@ const JOB_OPTIONS: [&str; 25] = [
     "metric",
     "min-effect",
     "mode",
-    "no-confirm",
     "no-default-features",
     "no-skip",
     "package",
     "partition",
     "profile",
     "quick",
-    "until-decided",
 ];
 
 /// Checks the words after `compare BASE HEAD`, and returns them with each option in one word. Fails for an option that a

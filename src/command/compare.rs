@@ -210,7 +210,6 @@ fn measured_each(
     let mut session = Session::new(project, runner, console, args.command_line());
     session.acceptances = Some(acceptances);
     session.idle = idle;
-    let comparisons = u32::try_from(each.len()).unwrap_or(u32::MAX);
     let verdicts = verdicts.shared_by(each.len() * parts(args));
     let request = |args: &CompareArgs| {
         Ok(Request {
@@ -218,7 +217,7 @@ fn measured_each(
             gate: gate(project, args).filter(|_| each.len() == 1),
             benchmarks: if args.no_skip { Benchmarks::All } else { Benchmarks::Affected },
             patience,
-            budget: args.stopping.budget.map(|budget| budget / comparisons),
+            budget: args.stopping.time_for_each(each.len()),
             identifies: true,
             explains: has_page,
             only_plan: args.experiment.dry_run,

@@ -6,7 +6,7 @@ use super::{output::Output, project_of};
 use crate::{
     cli::VersusArgs,
     compare::{Benchmarks, Outcome, Request, Session, compare_all},
-    config::{Purpose, VerdictSettings},
+    config::{Purpose, StoppingRule, VerdictSettings},
     console::{Console, announcement},
     error::{Error, Exit, Result},
     harness::select_implementations,
@@ -42,11 +42,10 @@ pub fn run(args: &VersusArgs) -> Result<Exit> {
     session.idle = idle;
     let measured = listed(&version, &patterns, &mut session).and_then(|implementations| {
         let [first, others @ ..] = &implementations.all[..] else { return Ok(None) };
-        let pairs = u32::try_from(others.len()).unwrap_or(u32::MAX);
         let request = |other: &Implementation| Request {
             benchmarks: Benchmarks::All,
             patience,
-            budget: args.stopping.budget.map(|budget| budget / pairs),
+            budget: args.stopping.time_for_each(others.len()),
             only_plan: args.experiment.dry_run,
             ..Request::new(
                 [first, other].map(|one| one.as_variant_of(&version)),
@@ -64,12 +63,12 @@ pub fn run(args: &VersusArgs) -> Result<Exit> {
         return Ok(Exit::Success);
     }
     let exit = exit(&outcomes);
-    let more = (!args.stopping.until_decided).then(|| {
+    let more = (args.stopping.rule() != StoppingRule::UntilDecided).then(|| {
         let words: Vec<&str> = args.words.iter().map(String::as_str).collect();
-        args.given.without(&["builds", "quick"]).suggest(
+        args.given.without(&["budget", "builds", "quick"]).suggest(
             "versus",
             &words,
-            &[("until-decided", None)],
+            &[("budget", Some("unlimited"))],
         )
     });
     let report = |mut outcome: Outcome| {

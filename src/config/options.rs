@@ -174,8 +174,8 @@ pub struct CriteriaOptions {
     #[arg(long, value_name = "SHARE", value_parser = values::share)]
     #[serde(deserialize_with = "key::share")]
     pub min_effect: Option<f64>,
-    /// Report flagged benchmarks without confirming them on fresh builds
-    #[arg(long = "no-confirm", num_args = 0, default_missing_value = "false")]
+    /// Whether flagged benchmarks are confirmed on fresh builds before they are reported.
+    #[arg(skip)]
     pub confirm: Option<bool>,
 }
 

@@ -271,7 +271,7 @@ fn interleaved_results_are_kept_apart_from_those_of_a_run() {
     let little = [&COMPARE_QUICK[1..], &one_by_one].concat();
     project.rbench(&[&["run", "HEAD"], &little[..]].concat()).ok();
     for how in [&["--mode", "sequential"][..], &[]] {
-        let confirmed = ["--fail-on", "never", "--no-confirm"];
+        let confirmed = ["--fail-on", "never", "--config=verdict.confirm=false"];
         project.rbench(&[&["compare"], &little[..], &confirmed, how].concat()).ok();
     }
     let store = Store::open(&project.root().join(".rbench/results.sqlite"), &|| {}).unwrap();
@@ -383,10 +383,20 @@ fn removed_benchmarks_are_reported_with_reasons_live_and_stored() {
     project.replace("Cargo.toml", "name = \"extra\"\nharness = false", "name = \"extra\"");
     project.replace("benches/work.rs", "\"steady\"", "\"calm\"");
     project.commit("Rename a benchmark, and lose a target");
-    let quick = ["compare", "--no-skip", "-l", "2", "-n", "5", "--no-confirm", "--format", "json"];
+    let quick = [
+        "compare",
+        "--no-skip",
+        "-l",
+        "2",
+        "-n",
+        "5",
+        "--config=verdict.confirm=false",
+        "--format",
+        "json",
+    ];
     let live = project.rbench(&[&quick[..], &["--fail-on", "missing"]].concat()).run();
     let live = live.assert_exit(4).json("compare");
-    let stored = ["compare", "--stored", "--no-confirm", "--format", "json"];
+    let stored = ["compare", "--stored", "--config=verdict.confirm=false", "--format", "json"];
     let stored = project.rbench(&stored).ok().json("compare");
     for report in [live, stored] {
         assert_eq!(report["counts"]["removed"], 3, "{report:#}");
@@ -405,7 +415,8 @@ fn removed_benchmarks_are_reported_with_reasons_live_and_stored() {
         assert_eq!(parts, expected);
         assert_eq!(report["added"][0]["id"], "calm");
     }
-    let text = project.rbench(&["compare", "--stored", "--no-confirm"]).ok().stdout();
+    let text =
+        project.rbench(&["compare", "--stored", "--config=verdict.confirm=false"]).ok().stdout();
     for part in [
         "gone, ",
         "(the bench target has no `harness = false` in head)",

@@ -102,8 +102,10 @@ fn quiet_prints_only_the_report_and_errors() {
     assert_eq!(list.stderr(), "");
     list.assert_stdout_has(&["word-count"]);
     let words = ["compare", "HEAD", ".", "--quiet", "--no-skip", "--command", "word-count"];
-    let compared =
-        project.rbench(&[&words[..], &["-l", "2", "--no-confirm", "--fail-on", "never"]].concat());
+    let compared = project.rbench(
+        &[&words[..], &["-l", "2", "--config=verdict.confirm=false", "--fail-on", "never"]]
+            .concat(),
+    );
     assert_eq!(compared.ok().stderr(), "");
     let failed = project.rbench(&["-q", "list", "nonsense~1"]).fails_with(2);
     failed.assert_stderr_has(&["error: cannot find revision"]);

@@ -190,7 +190,7 @@ fn versions_are_ordered_by_the_repository_and_compared() {
     });
     lines.session(&Session { identity: "2", machine: "A", versions: &[version(0, 100.0)] });
     import(&project, lines);
-    let versions = history(&project, &["--no-confirm"]);
+    let versions = history(&project, &["--config=verdict.confirm=false"]);
     let ids: Vec<&str> = commits.iter().map(|(commit, _)| &**commit).collect();
     assert_eq!(field(&versions, "/version/commit"), ids);
     assert_eq!(
@@ -199,7 +199,7 @@ fn versions_are_ordered_by_the_repository_and_compared() {
     );
     assert_eq!(field(&versions, "/against/verdict"), ["-", "not_comparable", "regressed"]);
 
-    let text = project.rbench(&["history", "parse", "--no-confirm"]).ok();
+    let text = project.rbench(&["history", "parse", "--config=verdict.confirm=false"]).ok();
     text.assert_stdout_has(&[
         "▁▁█",
         "+50.00 %",
@@ -207,7 +207,7 @@ fn versions_are_ordered_by_the_repository_and_compared() {
         "no commit was measured twice",
     ]);
     text.assert_stdout_has(&[&format!("cargo rbench run {}", &ids[1][..7])]);
-    let overview = project.rbench(&["history", "--no-confirm"]).ok();
+    let overview = project.rbench(&["history", "--config=verdict.confirm=false"]).ok();
     overview.assert_stdout_has(&["parse/1", "▁▁█", "regressed"]);
 }
 
@@ -228,11 +228,11 @@ fn unmeasured_version_takes_the_value_of_the_one_before() {
     lines.session(&Session { identity: "4", machine: "A", versions: &versions });
     import(&project, lines);
 
-    let versions = history(&project, &["parse", "--no-confirm"]);
+    let versions = history(&project, &["parse", "--config=verdict.confirm=false"]);
     let verdicts = field(&versions, "/against/verdict");
     assert_eq!(verdicts, ["-", "unaffected", "identical", "regressed"]);
     assert_eq!(versions[1]["result"], versions[0]["result"]);
-    let text = project.rbench(&["history", "parse", "--no-confirm"]).ok();
+    let text = project.rbench(&["history", "parse", "--config=verdict.confirm=false"]).ok();
     text.assert_stdout_has(&["▁▁▁█", "unaffected"]);
     assert!(!text.stdout().contains('~'), "{}", text.told());
 

@@ -61,13 +61,13 @@ fn decided_benchmarks_stop_and_flagged_ones_get_fresh_builds() {
 }
 
 #[test]
-fn undecidable_benchmark_stops_early_unless_until_decided() {
+fn undecidable_benchmark_stops_early_unless_budget_is_unlimited() {
     let project = project();
     let precise = ["--min-effect", "0.00001%", "--filter", "steady", "--no-skip"];
     let report = |more: &[&str]| {
         compare(&project, &[&precise[..], more].concat()).assert_exit(0).json("compare")
     };
-    let patient = report(&["--until-decided", "--builds", "3..6"]);
+    let patient = report(&["--budget=unlimited", "--builds", "3..6"]);
     assert!(matches!(builds(&patient, "steady").as_slice(), [6] | [_, _]), "{patient}");
     assert_eq!(patient["sample_sizes"]["first_analysis"], 3);
     let fixed = report(&["--builds", "3"]);

@@ -34,7 +34,7 @@ const COMPARE: [&str; 19] = [
     "interleaved",
     "--config",
     "build.strategy=relink",
-    "--no-confirm",
+    "--config=verdict.confirm=false",
     // The verdicts from two builds do not matter here.
     "--fail-on",
     "never",

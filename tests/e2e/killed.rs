@@ -125,7 +125,13 @@ impl Comparison {
         let long = Self::new("60000ms");
         let short =
             ["compare", "--config", "build.strategy=relink", "-l", "2", "-m", "1", "-n", "1"];
-        let rest = ["--filter", "changing", "--config", "experiment.warm-up=1ms", "--no-confirm"];
+        let rest = [
+            "--filter",
+            "changing",
+            "--config",
+            "experiment.warm-up=1ms",
+            "--config=verdict.confirm=false",
+        ];
         let outcome = long.project.rbench(&[&short[..], &rest].concat()).run();
         assert!(matches!(outcome.status().code(), Some(0 | 1)), "{}", outcome.told());
         long

@@ -30,7 +30,8 @@ fn command_is_compared_in_two_versions_with_several_layouts() {
     project.replace("src/main.rs", "repeat(200)", "repeat(201)");
     project.commit("A longer text");
     let words = ["compare", "HEAD~1", "HEAD", "--command", COMMAND, "--command", "word-count"];
-    let options = ["-l", "2", "--fail-on", "never", "--no-confirm", "--format", "json"];
+    let options =
+        ["-l", "2", "--fail-on", "never", "--config=verdict.confirm=false", "--format", "json"];
     let report = project.rbench(&[&words[..], &options].concat()).ok().json("compare");
     let ids: Vec<&str> = report["benchmarks"]
         .as_array()
@@ -40,8 +41,10 @@ fn command_is_compared_in_two_versions_with_several_layouts() {
         .collect();
     assert!(ids.contains(&"word-count --rounds 3") && ids.contains(&"word-count"), "{ids:?}");
     // The suggested command works when typed again.
-    let text =
-        project.rbench(&[&words[..], &["-l", "2", "--fail-on", "never", "--no-confirm"]].concat());
+    let text = project.rbench(
+        &[&words[..], &["-l", "2", "--fail-on", "never", "--config=verdict.confirm=false"]]
+            .concat(),
+    );
     let commands = "--command './target/release/word-count --rounds 3' --command word-count";
     text.ok().assert_stdout_has(&["cargo rbench compare HEAD~1 HEAD --exact ", commands]);
 }

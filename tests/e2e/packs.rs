@@ -14,7 +14,7 @@ use crate::support::{QUICK, TestProject, rbench::Rbench};
 
 /// Options of a quick comparison of a pack, whose strategy is known.
 fn quickly() -> Vec<&'static str> {
-    [&QUICK[1..], &["--no-confirm", "--fail-on", "never"]].concat()
+    [&QUICK[1..], &["--config=verdict.confirm=false", "--fail-on", "never"]].concat()
 }
 
 /// A bench target that reads what a commit has, what a build script makes and what cargo's configuration sets.

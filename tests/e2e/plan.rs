@@ -55,7 +55,9 @@ fn stored_comparison_gives_the_variation_of_pairs() {
     project.replace("src/lib.rs", "u64 = 1_000", "u64 = 1_100");
     project.commit("Do more");
     let compare = ["compare", "--config", "build.strategy=relink", "-l", "4", "-m", "2", "-n", "5"];
-    project.rbench(&[&compare[..], &["--no-confirm", "--fail-on", "never"]].concat()).ok();
+    project
+        .rbench(&[&compare[..], &["--config=verdict.confirm=false", "--fail-on", "never"]].concat())
+        .ok();
     let report = plan(&project, &["HEAD", "--filter", "changing"]);
     let [changing] = &report["benchmarks"].as_array().unwrap()[..] else { panic!("not one") };
     assert_eq!(changing["basis"], "compared");

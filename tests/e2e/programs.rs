@@ -21,7 +21,7 @@ const COMPARE: [&str; 9] = [
     "HEAD",
     "--config",
     "build.strategy=relink",
-    "--no-confirm",
+    "--config=verdict.confirm=false",
     "--fail-on",
     "never",
     "--quiet",

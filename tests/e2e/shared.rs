@@ -56,7 +56,7 @@ fn interleaved_results_keep_their_mode_through_a_file() {
     let project = TestProject::of("counted");
     project.replace("src/lib.rs", "u64 = 1_000", "u64 = 2_000");
     project.commit("Change the work");
-    let compare = ["--no-confirm", "--fail-on", "never", "--no-skip"];
+    let compare = ["--config=verdict.confirm=false", "--fail-on", "never", "--no-skip"];
     project.rbench(&[&COMPARE_QUICK[..], &compare].concat()).ok();
     let exported = project.rbench(&["push", "-"]).ok().stdout();
     // The fixture reads no clock, so neither benchmark can be interleaved. The edited file claims
@@ -79,7 +79,7 @@ fn interleaved_results_keep_their_mode_through_a_file() {
     let again = elsewhere.rbench(&["push", "-"]).ok().stdout();
     assert_eq!(again.rsplit_once(",\"checksum\":").unwrap().0, lines);
 
-    let stored = ["compare", "--stored", "--no-confirm", "--fail-on", "never"];
+    let stored = ["compare", "--stored", "--config=verdict.confirm=false", "--fail-on", "never"];
     let detailed = [&stored[..], &["--reasons"]].concat();
     elsewhere.rbench(&detailed).ok().assert_stdout_has(&[
         "estimator pairwise where interleaved, minimum otherwise, ",
@@ -233,7 +233,7 @@ fn results_are_sent_after_measuring_without_changing_the_verdict() {
     fs::write(&file, format!("{}\n", directory.display())).unwrap();
     let few = [
         "--push",
-        "--no-confirm",
+        "--config=verdict.confirm=false",
         "-l",
         "3",
         "-n",

@@ -45,7 +45,14 @@ fn run() -> Result<bool, Box<dyn Error>> {
     let start = |seed: usize| {
         let seed = format!("build.seed={seed}");
         let mut command = Command::new(&rbench);
-        command.args(["compare", "HEAD~1", "HEAD", "--filter", "changing", "--no-confirm"]);
+        command.args([
+            "compare",
+            "HEAD~1",
+            "HEAD",
+            "--filter",
+            "changing",
+            "--config=verdict.confirm=false",
+        ]);
         command.args([
             "--config",
             "build.strategy=relink",

@@ -27,12 +27,12 @@ fn given(options: &str) -> GivenOptions {
 #[test]
 fn suggestion_repeats_only_given_options() {
     let given = given(
-        "-l5 --filter 'a|b' --filter c -F x,y --all-features --no-confirm --dry-run --format json -v",
+        "-l5 --filter 'a|b' --filter c -F x,y --all-features --config verdict.confirm=false --dry-run --format json -v",
     );
     assert_eq!(
         given.suggest("compare", &["A", "B"], &[("executions", Some("4"))]),
         "cargo rbench compare A B --executions 4 --builds 5 --filter 'a|b' --filter c --features x \
-         --features y --all-features --no-confirm"
+         --features y --all-features --config verdict.confirm=false"
     );
     let nothing = GivenOptions::default();
     assert_eq!(nothing.suggest("show", &["HEAD~1"], &[]), "cargo rbench show HEAD~1");

@@ -449,7 +449,7 @@ mod tests {
                 left_out: vec![benchmark("encode/first/7")],
             },
             comparisons,
-            more: Some("cargo rbench versus --until-decided".to_owned()),
+            more: Some("cargo rbench versus --budget unlimited".to_owned()),
         }
     }
 

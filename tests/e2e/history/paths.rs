@@ -46,7 +46,7 @@ fn range(commits: &[String], until: usize) -> String {
 #[test]
 fn changes_are_limited_to_commits_that_touch_the_path() {
     let (project, commits) = measured();
-    let parser = ["history", "--no-confirm", "--path", "src/parser"];
+    let parser = ["history", "--config=verdict.confirm=false", "--path", "src/parser"];
     let text = project.rbench(&parser).ok();
     text.assert_stdout_has(&[
         &format!("changed in {}", range(&commits, 3)),

@@ -27,7 +27,7 @@ const LITTLE: [&str; 15] = [
     "experiment.warm-up=100us",
     "--config",
     "experiment.min-time=10us",
-    "--no-confirm",
+    "--config=verdict.confirm=false",
     "--fail-on",
     "never",
 ];

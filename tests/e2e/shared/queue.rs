@@ -436,8 +436,11 @@ fn pull_request_is_measured_by_a_worker() {
 #[ignore = "needs PostgreSQL"]
 fn gate_overtakes_back_fill_which_continues_later() {
     let fleet = Fleet::new(2);
-    let slow =
-        [&QUICK[..7], &["--config=experiment.warm-up=3s", "--no-confirm", "--no-skip"]].concat();
+    let slow = [
+        &QUICK[..7],
+        &["--config=experiment.warm-up=3s", "--config=verdict.confirm=false", "--no-skip"],
+    ]
+    .concat();
     let slow: Vec<&str> = slow.iter().map(|word| if *word == "4" { "20" } else { word }).collect();
     fleet.add(&["HEAD~1..HEAD"], &slow);
     let worker = fleet.works(&[]).start();

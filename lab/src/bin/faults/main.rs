@@ -74,7 +74,7 @@ const COMPARE: [&str; 18] = [
     "experiment.warm-up=2ms",
     "--config",
     "experiment.min-time=200us",
-    "--no-confirm",
+    "--config=verdict.confirm=false",
     "--no-skip",
 ];
 /// The executions of one benchmark in a comparison: 2 versions × 2 builds × 2.

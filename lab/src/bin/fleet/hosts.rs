@@ -24,7 +24,7 @@ pub const QUICK: [&str; 11] = [
     "-n",
     "5",
     "--config=experiment.warm-up=1ms",
-    "--no-confirm",
+    "--config=verdict.confirm=false",
     "--no-skip",
     "--mode=sequential",
 ];
@@ -39,7 +39,7 @@ pub const SLOW: [&str; 11] = [
     "-n",
     "5",
     "--config=experiment.warm-up=3s",
-    "--no-confirm",
+    "--config=verdict.confirm=false",
     "--no-skip",
     "--mode=sequential",
 ];

@@ -88,7 +88,7 @@ pub fn shapes() -> Vec<Shape> {
     });
     vec![
         doing("harmless benchmarks", "uutils, C10, lance#926, criterion#862, daemons", HARMLESS.into_iter())
-            .run("compare --quick --no-confirm --builds 3", works),
+            .run("compare --quick --config verdict.confirm=false --builds 3", works),
         doing("benchmarks that fail", "broken set-up", FATAL.iter().map(|&(id, before, _)| (id, before)))
             .run("compare --quick", fails),
         Shape::new("prints before its list", "a logger that starts in main")
