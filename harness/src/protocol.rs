@@ -47,22 +47,22 @@ pub(crate) const VERSION: u64 = 1;
 pub(crate) struct Recorder<'r> {
     request: &'r Request,
     records: Vec<Record>,
-    refusal: Option<String>,
+    error: Option<String>,
 }
 
 impl<'r> Recorder<'r> {
     pub(crate) fn new(request: &'r Request) -> Self {
-        Self { request, records: Vec::new(), refusal: None }
+        Self { request, records: Vec::new(), error: None }
     }
 
     /// Records that nothing, or nothing more, can be run, because of `reason`.
     pub(crate) fn refuse(&mut self, reason: String) {
-        self.refusal = Some(reason);
+        self.error = Some(reason);
     }
 
     /// True if anything failed.
     pub(crate) fn failed(&self) -> bool {
-        self.refusal.is_some()
+        self.error.is_some()
             || self.records.iter().any(|record| matches!(record.outcome, Outcome::Failed(_)))
     }
 
@@ -80,7 +80,7 @@ impl<'r> Recorder<'r> {
         for record in &self.records {
             render_record(&mut text, record);
         }
-        if let Some(reason) = &self.refusal {
+        if let Some(reason) = &self.error {
             line(&mut text, format_args!("refused {}", escaped(reason)));
         }
         line(&mut text, format_args!("end {}", self.records.len()));

@@ -2,7 +2,7 @@
 //
 // PAGES is what `cargo run -p lab --bin html_samples -- PAGES` writes. Every page is opened in both colour schemes, at
 // three widths, with and without JavaScript; nothing may be requested, logged or found by axe. What is required is
-// told as lines for the table of .ci/report, in the file that $BARS names.
+// printed as lines for the table of .ci/report, in the file that $BARS names.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { appendFileSync, mkdirSync, readFileSync, statSync } from "node:fs";
@@ -88,8 +88,8 @@ await check("the sizes of the largest pages", () => {
 await check("the first paint of each page", async () => {
   for (const name of names) {
     const at = await opened(browser, name);
-    const paint = await at.page.evaluate(() => new Promise((told) => {
-      new PerformanceObserver((list) => told(list.getEntriesByName("first-contentful-paint")[0].startTime))
+    const paint = await at.page.evaluate(() => new Promise((resolve) => {
+      new PerformanceObserver((list) => resolve(list.getEntriesByName("first-contentful-paint")[0].startTime))
         .observe({ type: "paint", buffered: true });
     }));
     bar(`first paint, ${name}`, "<= 1000 ms", `${Math.round(paint)} ms`, paint <= 1000);
@@ -101,7 +101,7 @@ await check("no violation that axe finds, in both colour schemes, folded and unf
   // Rows are alike: some of a large page stand for all.
   const some = 12;
   for (const name of names) {
-    const told = [];
+    const printed = [];
     await Promise.all(schemes.map(async (scheme) => {
       const at = await opened(browser, name, { scheme });
       for (const isUnfolded of [false, true]) {
@@ -112,13 +112,13 @@ await check("no violation that axe finds, in both colour schemes, folded and unf
         }, [isUnfolded, some]);
         const { violations } = await new AxeBuilder({ page: at.page }).analyze();
         const state = `${name}, ${scheme}, ${isUnfolded ? "unfolded" : "folded"}`;
-        told.push(...violations.map((one) => `${state}: ${one.id}, ${one.nodes.length} times, at first ${one.nodes[0].html} ` +
+        printed.push(...violations.map((one) => `${state}: ${one.id}, ${one.nodes.length} times, at first ${one.nodes[0].html} ` +
           one.nodes[0].failureSummary));
       }
       await close(at);
     }));
-    none(`axe violations, ${name}, light and dark, folded and unfolded`, told);
-    told.forEach((one) => console.log(one));
+    none(`axe violations, ${name}, light and dark, folded and unfolded`, printed);
+    printed.forEach((one) => console.log(one));
   }
 });
 
@@ -306,9 +306,9 @@ await check("the pages are valid HTML", () => {
   // Geometry and vector-effect are properties of CSS since SVG 2, which the checker does not know.
   const svg2 = "CSS: “(y|rx|cy|r|vector-effect)”: Property “.*” doesn't exist\\.";
   const options = ["--errors-only", "--stdout", "--exit-zero-always", "--filterpattern", svg2];
-  const told = execFileSync("java", ["-Xss8m", "-jar", jar, ...options, ...files], { encoding: "utf8" });
-  none("messages of the HTML validator, all pages", told.split("\n").filter((line) => line));
-  console.log(told);
+  const printed = execFileSync("java", ["-Xss8m", "-jar", jar, ...options, ...files], { encoding: "utf8" });
+  none("messages of the HTML validator, all pages", printed.split("\n").filter((line) => line));
+  console.log(printed);
 });
 
 bar("what else a reader finds and does", "0 failed", `${failed} failed`, failed === 0);

@@ -23,15 +23,15 @@ fn additional_allocation_is_a_regression_shown_with_bytes() {
     let outcome = project.rbench(&[&words[..], &metrics].concat()).run().assert_exit(1);
     let report = outcome.json("compare");
     let rows = report["benchmarks"].as_array().unwrap();
-    let told = |id: &str, metric: &str| {
+    let printed = |id: &str, metric: &str| {
         let is_meant = |row: &&serde_json::Value| row["id"] == id && row["metric"] == metric;
         rows.iter().find(is_meant).unwrap_or_else(|| panic!("{id} {metric}: {report:#}"))
     };
     for (metric, head) in [("allocations", 1.0), ("allocated-bytes", 8.0)] {
-        let row = told("changing", metric);
+        let row = printed("changing", metric);
         assert_eq!(row["verdict"], "regressed", "{row:#}");
         let estimates = ["base", "head"].map(|side| row[side]["value"].as_f64());
         assert_eq!(estimates, [Some(0.0), Some(head)], "{row:#}");
-        assert_eq!(told("steady", metric)["verdict"], "unchanged");
+        assert_eq!(printed("steady", metric)["verdict"], "unchanged");
     }
 }

@@ -36,7 +36,7 @@ fn invalid_store_is_named_before_building_and_untouched() {
     fs::write(&store, "Dear diary, ".repeat(1000)).unwrap();
     let outcome = project.rbench(&QUICK).fails_with(2);
     outcome.assert_stderr_has(&["results.sqlite", "not a database", "hint: nothing was changed"]);
-    assert!(!outcome.stderr().contains("compil"), "{}", outcome.told());
+    assert!(!outcome.stderr().contains("compil"), "{}", outcome.printed());
     assert_eq!(fs::read_to_string(&store).unwrap(), "Dear diary, ".repeat(1000));
 
     fs::remove_file(&store).unwrap();
@@ -93,7 +93,7 @@ fn duplicate_id_is_one_failing_benchmark() {
         outcome.stdout().matches("two benchmarks of this target have this id").count(),
         1,
         "{}",
-        outcome.told()
+        outcome.printed()
     );
     let outcome = project.rbench(&["exec", "HEAD", "--exact", "steady"]).fails_with(4);
     outcome.assert_stderr_has(&["two benchmarks of this target have this id"]);

@@ -46,7 +46,7 @@ fn each_changing_commit_is_named_including_a_merged_one() {
     outcome.assert_stderr_has(&["searching 8 commits after start", "comparison 1: "]);
     let report = outcome.json("bisect");
     let line = &report["line"];
-    assert_eq!(named(line), ["Commit 2", "Merge the side"], "{}", outcome.told());
+    assert_eq!(named(line), ["Commit 2", "Merge the side"], "{}", outcome.printed());
     let changing = benchmark(&report, "changing");
     assert_eq!(changing["outcome"], "changed");
     assert!(changing["comparisons"].as_u64().unwrap() <= 10, "{changing:#}");
@@ -72,8 +72,8 @@ fn each_changing_commit_is_named_including_a_merged_one() {
 
     // The same command takes everything from the store and does not retry failed compilations.
     let again = bisect(&project, &[]).assert_exit(0);
-    assert!(!again.stderr().contains("measured "), "{}", again.told());
-    assert!(!again.stderr().contains("compiling"), "{}", again.told());
+    assert!(!again.stderr().contains("measured "), "{}", again.printed());
+    assert!(!again.stderr().contains("compiling"), "{}", again.printed());
     again.assert_stderr_has(&[
         "is skipped: it could not be built before; try again with: cargo rbench compare ",
     ]);
@@ -114,9 +114,9 @@ fn merged_branch_is_searched_below_its_broken_end() {
     project.commit("Merge the topic");
     let outcome = bisect(&project, &["changing"]).assert_exit(0);
     let report = outcome.json("bisect");
-    assert_eq!(named(&report["line"]), ["Merge the topic"], "{}", outcome.told());
+    assert_eq!(named(&report["line"]), ["Merge the topic"], "{}", outcome.printed());
     let merged = &benchmark(&report, "changing")["places"][0]["merged"]["searched"];
-    assert_eq!(named(merged), ["Topic 1"], "{}", outcome.told());
+    assert_eq!(named(merged), ["Topic 1"], "{}", outcome.printed());
     let skipped = merged["skipped"].as_array().unwrap().iter();
     let skipped: Vec<&str> =
         skipped.map(|one| one["version"]["summary"].as_str().unwrap()).collect();
@@ -144,13 +144,13 @@ fn one_comparison_suffices_without_change_and_budget_ends_it() {
     let project = history.make();
     let outcome = bisect(&project, &["changing", "--min-effect", "20%"]).assert_exit(0);
     let report = outcome.json("bisect");
-    assert_eq!(benchmark(&report, "changing")["outcome"], "unchanged", "{}", outcome.told());
+    assert_eq!(benchmark(&report, "changing")["outcome"], "unchanged", "{}", outcome.printed());
     assert_eq!(report["measured_comparisons"], 1);
 
     let hurried = bisect(&project, &["changing", "--config", "build.seed=7", "--budget", "1ms"])
         .assert_exit(0);
     let report = hurried.json("bisect");
-    assert_eq!(report["stopped"], true, "{}", hurried.told());
+    assert_eq!(report["stopped"], true, "{}", hurried.printed());
     assert_eq!(report["measured_comparisons"], 1);
 
     let outcome = project.rbench(&["bisect", "HEAD..start"]).fails_with(2);

@@ -7,7 +7,7 @@ use crate::support::{
 
 #[track_caller]
 fn assert_nothing_was_compiled(outcome: &Outcome) {
-    assert!(!outcome.stderr().contains("compiling"), "{}", outcome.told());
+    assert!(!outcome.stderr().contains("compiling"), "{}", outcome.printed());
 }
 
 #[test]

@@ -113,7 +113,7 @@ fn identical_machine_code_is_not_measured() {
         "identical (same machine code; not measured): changing, steady",
         "2 identical",
     ]);
-    assert!(!outcome.stderr().contains("\nmeasured "), "{}", outcome.told());
+    assert!(!outcome.stderr().contains("\nmeasured "), "{}", outcome.printed());
 
     // A report that finally cannot be written to its file is still printed.
     let full = project.beside("full.md");
@@ -185,12 +185,12 @@ fn external_program_is_measured_despite_identical_builds() {
     }
     let outcome = project.rbench(&[&COMPARE_QUICK[..], &["--fail-on", "never"]].concat()).ok();
     outcome.assert_stderr_has(&["measured 8 of 8 executions"]);
-    assert!(!outcome.stdout().contains("identical"), "{}", outcome.told());
+    assert!(!outcome.stdout().contains("identical"), "{}", outcome.printed());
     // The bench target is not executed, so its functions do not matter.
-    assert!(!outcome.stdout().contains("machine code: "), "{}", outcome.told());
+    assert!(!outcome.stdout().contains("machine code: "), "{}", outcome.printed());
     let stored = project.rbench(&["compare", "--stored", "--fail-on", "never"]).ok();
     stored.assert_stdout_has(&["script"]);
-    assert!(!stored.stdout().contains("identical"), "{}", stored.told());
+    assert!(!stored.stdout().contains("identical"), "{}", stored.printed());
 }
 
 #[test]
@@ -331,7 +331,7 @@ fn id_that_differs_in_each_listing_is_warned_of() {
     project.commit("Add a function");
     let only_it = ["--filter", "^at ", "--format", "json", "--fail-on", "inconclusive"];
     let outcome = project.rbench(&[&COMPARE_QUICK[..], &only_it].concat()).run().assert_exit(5);
-    assert!(!outcome.stderr().contains("plan: "), "{}", outcome.told());
+    assert!(!outcome.stderr().contains("plan: "), "{}", outcome.printed());
     let report = outcome.json("compare");
     let [nothing, warning] = &report["warnings"].as_array().unwrap()[..] else {
         panic!("{report:#}")
@@ -364,7 +364,7 @@ fn invalid_settings_are_rejected_before_building() {
     let project = project("30_000");
     let outcome =
         project.rbench(&["compare", "--config", "verdict.false-alarm-rate=5"]).fails_with(2);
-    assert!(!outcome.stderr().contains("compiling"), "{}", outcome.told());
+    assert!(!outcome.stderr().contains("compiling"), "{}", outcome.printed());
 }
 
 #[test]
@@ -475,7 +475,7 @@ fn benchmark_missing_in_the_head_fails_on_request() {
     let skipped = compared(["HEAD~3", "HEAD~2"], 4);
     skipped.assert_stdout_has(&["1 skipped", "1 missing in the head", "in head: no GPU"]);
     let both = compared(["HEAD~2", "HEAD~1"], 0);
-    assert!(!both.stdout().contains("missing"), "{}", both.told());
+    assert!(!both.stdout().contains("missing"), "{}", both.printed());
     let removed = compared(["HEAD~3", "HEAD"], 4);
     removed.assert_stdout_has(&["1 missing in the head", "only in HEAD~3"]);
     project.rbench(&[&SHORT[..], &["HEAD~3", "HEAD"]].concat()).ok();

@@ -30,11 +30,11 @@ fn compared() -> TestProject {
 fn colours_are_for_terminals_or_when_forced() {
     let project = compared();
     let plain = project.rbench(&STORED).env("TERM", "xterm-256color").run().assert_exit(1);
-    assert!(!plain.stdout().contains('\u{1b}'), "{}", plain.told());
+    assert!(!plain.stdout().contains('\u{1b}'), "{}", plain.printed());
     let file = project.beside("report.txt");
     let forced = [&STORED[..], &["--output", file.to_str().unwrap()]].concat();
     let forced = project.rbench(&forced).env("CLICOLOR_FORCE", "1").run().assert_exit(1);
-    assert!(forced.stdout().contains("\u{1b}[1m\u{1b}[31mregressed"), "{}", forced.told());
+    assert!(forced.stdout().contains("\u{1b}[1m\u{1b}[31mregressed"), "{}", forced.printed());
     assert!(!fs::read_to_string(file).unwrap().contains('\u{1b}'), "files are plain");
     let refused = project
         .rbench(&STORED)
@@ -42,7 +42,7 @@ fn colours_are_for_terminals_or_when_forced() {
         .env("NO_COLOR", "1")
         .run()
         .assert_exit(1);
-    assert!(!refused.stdout().contains('\u{1b}'), "{}", refused.told());
+    assert!(!refused.stdout().contains('\u{1b}'), "{}", refused.printed());
 }
 
 #[test]
@@ -98,11 +98,11 @@ fn several_files_of_one_comparison_agree() {
     assert_eq!(changing["stages"].as_array().unwrap().len(), 2);
     assert_eq!(changing["reason"]["kind"], "confirmed");
     assert_eq!(changing["change"], changing["stages"][1]["change"]);
-    for told in [&text, &markdown] {
+    for printed in [&text, &markdown] {
         for part in
             ["changing", "regressed", "cargo rbench diff HEAD~1 HEAD", "--bench work", "new"]
         {
-            assert!(told.contains(part), "no {part} in {told}");
+            assert!(printed.contains(part), "no {part} in {printed}");
         }
     }
 }
@@ -197,7 +197,7 @@ fn changed_dependency_versions_are_reported() {
     }
     let outcome = project.rbench(&[&COMPARE_QUICK[..], &["--format", "json"]].concat()).run();
     let expected = serde_json::json!([{ "name": "leaf", "base": ["1.0.0"], "head": ["1.0.1"] }]);
-    assert_eq!(outcome.json("compare")["dependencies"], expected, "{}", outcome.told());
+    assert_eq!(outcome.json("compare")["dependencies"], expected, "{}", outcome.printed());
     let text = project.rbench(&COMPARE_QUICK).run();
     text.assert_stdout_has(&["dependencies: leaf 1.0.0 -> 1.0.1"]);
 }

@@ -33,7 +33,7 @@ fn stopped_at(place: &TestProject, arguments: &[&str], sign: &str) -> String {
 #[ignore = "takes long"]
 fn interrupted_demo_keeps_finished_chapters_and_cleans_up() {
     let place = TestProject::bare("anywhere");
-    let told = stopped_at(&place, &["demo"], "compiling HEAD~2 ");
+    let printed = stopped_at(&place, &["demo"], "compiling HEAD~2 ");
     for part in [
         "1 of 4: documentation only",
         "HEAD~4 HEAD~3",
@@ -41,10 +41,10 @@ fn interrupted_demo_keeps_finished_chapters_and_cleans_up() {
         "As expected: All 5 benchmarks have the same machine code",
         "2 of 4: unrelated code",
     ] {
-        assert!(told.contains(part), "`{part}` is not told:\n{told}");
+        assert!(printed.contains(part), "`{part}` is not printed:\n{printed}");
     }
-    assert_eq!(told.matches("s expected: ").count(), 1, "the first is explained:\n{told}");
-    assert!(!told.contains("3 of 4"), "{told}");
+    assert_eq!(printed.matches("s expected: ").count(), 1, "the first is explained:\n{printed}");
+    assert!(!printed.contains("3 of 4"), "{printed}");
     let left = tree::paths(&place.beside(""));
     let written: Vec<_> = left.iter().filter(|path| path.is_file()).collect();
     assert!(written.is_empty(), "left behind: {written:#?}");
@@ -55,8 +55,9 @@ fn interrupted_demo_keeps_finished_chapters_and_cleans_up() {
 fn kept_demo_project_has_five_commits_its_tools_accept() {
     let place = TestProject::bare("anywhere");
     let elsewhere = place.beside("target of the user");
-    let told = stopped_at(&place, &["demo", "--keep"], "compiling ");
-    let root = told.lines().find_map(|line| line.strip_suffix(" (kept)")).expect("a place is told");
+    let printed = stopped_at(&place, &["demo", "--keep"], "compiling ");
+    let root =
+        printed.lines().find_map(|line| line.strip_suffix(" (kept)")).expect("a place is printed");
     let root = Path::new(root.trim());
     let run = |program: &str, arguments: &[&str]| {
         let mut command = Command::new(program);

@@ -175,8 +175,8 @@ fn interrupted_diagnosis_resumes() {
         |line: &String| line.contains(" of 40 executions") && !line.contains("measured 0");
     assert!(lines.any(|line| has_begun(&line)));
     Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
-    let told: Vec<String> = lines.collect();
-    assert_eq!(child.wait().unwrap().code(), Some(130), "{told:#?}");
+    let printed: Vec<String> = lines.collect();
+    assert_eq!(child.wait().unwrap().code(), Some(130), "{printed:#?}");
     let before = starts(&project);
     assert!(!before.is_empty());
     let again = project.rbench(&arguments).ok();

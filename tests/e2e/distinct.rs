@@ -14,7 +14,7 @@ fn eight_builds_are_distinct_equivalent_and_cached() {
 
     let again = project.build(&EIGHT);
     assert_eq!(again.digests(0), builds.digests(0));
-    assert!(again.nothing_was_made(0), "{}", again.outcome.told());
+    assert!(again.nothing_was_made(0), "{}", again.outcome.printed());
 }
 
 #[test]
@@ -26,7 +26,7 @@ fn more_builds_extend_the_list_and_another_seed_replaces_it() {
     assert_eq!(more.distinct(0), (9, 9));
     assert_eq!(more.version(0)["compiled"], false);
     let fresh = more.target(0)["builds"].as_array().unwrap().iter().filter(|b| b["fresh"] == true);
-    assert_eq!(fresh.count(), 1, "{}", more.outcome.told());
+    assert_eq!(fresh.count(), 1, "{}", more.outcome.printed());
 
     let other = project.build(&[&EIGHT[..], &["--config", "build.seed=2"]].concat());
     assert!(other.digests(0).iter().all(|digest| !builds.digests(0).contains(digest)));
@@ -125,7 +125,7 @@ fn additions_of_a_build_script_exist_when_the_benchmark_runs() {
     };
     build(&[]);
     let again = build(&[]);
-    assert!(again.nothing_was_made(0), "{}", again.outcome.told());
+    assert!(again.nothing_was_made(0), "{}", again.outcome.printed());
     build(&["--features", "other"]);
     let printed = build(&[]).printed(0);
     assert!(printed.starts_with("what was added\nsteps 135\n"), "{printed}");

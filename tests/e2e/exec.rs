@@ -136,7 +136,7 @@ fn whole_target_runs_in_one_process_and_loses_only_failures() {
     let outcome = exec(&project, &arguments).fails_with(4);
     outcome.assert_stderr_has(&["cannot execute benchmark `panic` of bad", "no such luck"]);
     let failures = outcome.stderr().matches("error: ").count();
-    assert_eq!(failures, 3, "`panic`, and `twice` twice: {}", outcome.told());
+    assert_eq!(failures, 3, "`panic`, and `twice` twice: {}", outcome.printed());
     let text = outcome.stdout();
     assert_eq!(ids(&text, "fixture-native bad"), ["good", "good again"], "{text}");
     assert_eq!(counts(&text), [4, 4], "{text}");
@@ -160,7 +160,7 @@ fn failed_benchmark_gives_its_reason_and_a_repeat_command() {
         outcome.assert_stderr_has(&[&what, reason, last_words]);
         assert_eq!(outcome.stdout(), "", "{id}");
         let longest = outcome.stderr().lines().map(str::len).max();
-        assert!(longest < Some(250), "{}", outcome.told());
+        assert!(longest < Some(250), "{}", outcome.printed());
         let (output, text) = repeat(&project, &outcome, BY_RBENCH);
         assert_eq!(output.status.code(), Some(4), "{id}: {text}");
         assert!(text.contains(&what) && text.contains(reason), "{id}: {text}");
@@ -185,7 +185,7 @@ fn skipped_benchmark_is_not_a_failure() {
     let project = TestProject::native();
     let outcome = exec(&project, &["--exact", "skips"]).ok();
     outcome.assert_stderr_has(&["skipped: skips: there is no GPU here"]);
-    assert_eq!(outcome.stdout(), "", "{}", outcome.told());
+    assert_eq!(outcome.stdout(), "", "{}", outcome.printed());
 }
 
 #[test]
@@ -197,7 +197,7 @@ fn daemon_of_a_benchmark_is_killed_and_named() {
     ]);
     for id in ["good", "prints megabytes", "leaves a child behind"] {
         let outcome = exec(&project, &["--exact", id]).ok();
-        assert!(!outcome.stderr().contains("it left processes"), "{}", outcome.told());
+        assert!(!outcome.stderr().contains("it left processes"), "{}", outcome.printed());
     }
 }
 
@@ -214,7 +214,7 @@ fn preconditions_are_checked_before_compiling() {
     ] {
         let outcome = command.fails_with(2);
         outcome.assert_stderr_has(&[words]);
-        assert!(!outcome.stderr().contains("compiling"), "{}", outcome.told());
+        assert!(!outcome.stderr().contains("compiling"), "{}", outcome.printed());
     }
 }
 

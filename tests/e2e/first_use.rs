@@ -128,7 +128,7 @@ fn comparison_is_offered_on_a_terminal() {
     // `script` gives the program a terminal, on which nobody answers here.
     let offered = project.rbench(&["-qec", PROGRAM, "/dev/null"]).program("script").ok();
     offered.assert_stdout_has(&[": native", "head: ", "Run `cargo rbench compare HEAD .`? [Y/n]"]);
-    assert!(!offered.stdout().contains("compiling"), "{}", offered.told());
+    assert!(!offered.stdout().contains("compiling"), "{}", offered.printed());
 }
 
 #[test]

@@ -234,7 +234,7 @@ fn unmeasured_version_takes_the_value_of_the_one_before() {
     assert_eq!(versions[1]["result"], versions[0]["result"]);
     let text = project.rbench(&["history", "parse", "--config=verdict.confirm=false"]).ok();
     text.assert_stdout_has(&["▁▁▁█", "unaffected"]);
-    assert!(!text.stdout().contains('~'), "{}", text.told());
+    assert!(!text.stdout().contains('~'), "{}", text.printed());
 
     let stored = ["compare", "HEAD~3", "HEAD~2", "--stored"];
     let compared = project.rbench(&stored).ok();
@@ -336,7 +336,7 @@ fn skipped_benchmark_is_shown_as_skipped_where_it_was() {
     for command in [&["show", "HEAD"][..], &["history", "gpu"]] {
         let outcome = project.rbench(command).ok();
         outcome.assert_stdout_has(&["skipped", "there is no GPU here"]);
-        assert!(!outcome.stdout().contains("failed"), "{}", outcome.told());
+        assert!(!outcome.stdout().contains("failed"), "{}", outcome.printed());
     }
     let stored = ["compare", "HEAD~2", "HEAD~1", "--stored", "--filter", "gpu"];
     project.rbench(&stored).fails_with(2).assert_stderr_has(&[

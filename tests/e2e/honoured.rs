@@ -460,12 +460,12 @@ fn features_that_all_bench_targets_need_are_turned_on_in_each_version() {
 fn verbose_shows_the_commands_of_cargo_and_the_linker() {
     let project = TestProject::of("sums");
     let quiet = project.rbench(&[&["build"], &ONE[..]].concat()).ok();
-    assert!(!quiet.stderr().contains("running: "), "{}", quiet.told());
+    assert!(!quiet.stderr().contains("running: "), "{}", quiet.printed());
     project.rbench(&["clean", "--max-size", "0"]).ok();
     let verbose = project.rbench(&[&["build", "--verbose"], &ONE[..]].concat()).ok();
     let stderr = verbose.stderr();
     let commands: Vec<_> = stderr.lines().filter(|line| line.contains("running: ")).collect();
     let count = |part: &str| commands.iter().filter(|command| command.contains(part)).count();
-    assert_eq!(count("cargo bench --no-run"), 1, "{}", verbose.told());
-    assert_eq!(count("--symbol-ordering-file="), 2, "{}", verbose.told());
+    assert_eq!(count("cargo bench --no-run"), 1, "{}", verbose.printed());
+    assert_eq!(count("--symbol-ordering-file="), 2, "{}", verbose.printed());
 }

@@ -137,9 +137,9 @@ fn debug_info_makes_no_difference_to_identity() {
         project.write("README.md", "# Sums\n");
         project.commit("Describe");
         let builds = project.build(&["--builds", "2", "HEAD~1", "HEAD"]);
-        assert_eq!(builds.version(0)["strategy"], "relink", "{}", builds.outcome.told());
+        assert_eq!(builds.version(0)["strategy"], "relink", "{}", builds.outcome.printed());
         assert_eq!(builds.distinct(0), (2, 2));
         assert!(builds.printed(0).starts_with("steps 135\n"));
-        assert!(builds.agreement(0).identical, "{settings}: {}", builds.outcome.told());
+        assert!(builds.agreement(0).identical, "{settings}: {}", builds.outcome.printed());
     }
 }

@@ -103,7 +103,7 @@ fn unavailable_reasons(rows: &[StoredExecution]) -> BTreeSet<Option<Interleaving
             None
         }
         Schedule::Unavailable(unavailable) => Some(unavailable),
-        Schedule::NotRequested => panic!("turns were asked for"),
+        Schedule::NotRequested => panic!("interleaving was asked for"),
     };
     rows.iter().map(unavailable).collect()
 }
@@ -181,7 +181,7 @@ fn interleaving_falls_back_and_failures_keep_their_version() {
     let project = project_with(add_whole_program);
     let outcome = compare(&project, &["--config", "experiment.warm-up=2ms"]).run().assert_exit(4);
     let (mut all, is_finished) = newest(&project);
-    assert!(is_finished, "{}", outcome.told());
+    assert!(is_finished, "{}", outcome.printed());
     let mut rows = |name: &str| all.remove(name).unwrap_or_else(|| panic!("{name} is not stored"));
     for (name, unavailable) in [
         ("good", None),
@@ -237,7 +237,7 @@ fn benchmarks_with_threads_are_interleaved_or_the_report_says_why() {
     let outcome = compare(&project, &more).run().assert_exit(4);
     outcome.assert_stdout_has(&["because one of its threads cannot be stopped: blocks signals"]);
     let (mut all, is_finished) = newest(&project);
-    assert!(is_finished, "{}", outcome.told());
+    assert!(is_finished, "{}", outcome.printed());
     let mut rows = |name: &str| all.remove(name).unwrap_or_else(|| panic!("{name} is not stored"));
     for (name, have_threads) in
         [("pool", true), ("scoped", true), ("beside a worker", true), ("beside a sleeper", false)]
@@ -376,7 +376,7 @@ fn forks_of_harnesses_give_every_planned_measurement() {
                 assert_eq!(execution.measurements(), planned, "{package} {version}");
             }
         }
-        assert!(!outcome.told().contains("an execution gives"), "{}", outcome.told());
+        assert!(!outcome.printed().contains("an execution gives"), "{}", outcome.printed());
     }
 }
 
@@ -391,7 +391,7 @@ fn libtest_gives_its_samples() {
     let rbench = project.rbench(&arguments).env("PATH", host_path());
     let outcome = rbench.env("RUSTUP_TOOLCHAIN", "nightly").ok();
     let (rows, _) = newest(&project);
-    assert_eq!(rows.len(), 2, "{}", outcome.told());
+    assert_eq!(rows.len(), 2, "{}", outcome.printed());
     for (benchmark, rows) in rows {
         for row in rows {
             let execution = row.outcome.unwrap_or_else(|error| panic!("{benchmark}: {error}"));

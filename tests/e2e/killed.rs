@@ -133,7 +133,7 @@ impl Comparison {
             "--config=verdict.confirm=false",
         ];
         let outcome = long.project.rbench(&[&short[..], &rest].concat()).run();
-        assert!(matches!(outcome.status().code(), Some(0 | 1)), "{}", outcome.told());
+        assert!(matches!(outcome.status().code(), Some(0 | 1)), "{}", outcome.printed());
         long
     }
 
@@ -345,9 +345,9 @@ fn request_to_end_a_build_does_not_wait_for_the_compiler() {
         kill_process(id, Signal::TERM).unwrap();
         // The gate is still shut.
         let outcome = Outcome::of(child, command[0]).assert_exit(130);
-        assert!(outcome.stderr().contains("error: stopped\n"), "{}", outcome.told());
-        assert_eq!(outcome.stderr().contains(kept), keeps, "{}", outcome.told());
-        assert!(!outcome.stderr().contains("execution"), "{}", outcome.told());
+        assert!(outcome.stderr().contains("error: stopped\n"), "{}", outcome.printed());
+        assert_eq!(outcome.stderr().contains(kept), keeps, "{}", outcome.printed());
+        assert!(!outcome.stderr().contains("execution"), "{}", outcome.printed());
         gate.open();
     }
 }

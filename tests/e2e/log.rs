@@ -10,7 +10,7 @@ const SECRET: &str = "hunter2-and-more";
 fn log_of(outcome: &Outcome) -> String {
     let stderr = outcome.stderr();
     let path = stderr.lines().find_map(|line| line.strip_prefix("log: "));
-    fs::read_to_string(path.unwrap_or_else(|| panic!("{}", outcome.told()))).unwrap()
+    fs::read_to_string(path.unwrap_or_else(|| panic!("{}", outcome.printed()))).unwrap()
 }
 
 #[test]

@@ -162,9 +162,9 @@ fn pack_gives_the_same_builds_without_cargo_compiler_and_clone() {
     assert!(of_compiler.len() >= 8, "{of_compiler:?}");
     let report = outcome.json("compare");
     let verdicts = verdicts(&report);
-    assert_eq!(verdicts["count/64"], "unaffected", "{}", outcome.told());
+    assert_eq!(verdicts["count/64"], "unaffected", "{}", outcome.printed());
     for identical in ["of the commit", "made", "configured"] {
-        assert_eq!(verdicts[identical], "identical", "{}", outcome.told());
+        assert_eq!(verdicts[identical], "identical", "{}", outcome.printed());
     }
     assert!(!["unaffected", "identical", "failed"].contains(&&*verdicts["sum"]));
     assert_eq!(report["head"]["summary"], "Add up more");
@@ -176,9 +176,9 @@ fn pack_gives_the_same_builds_without_cargo_compiler_and_clone() {
     let verdicts = self::verdicts(&all.json("compare"));
     for read in ["of the commit", "made", "configured"] {
         let verdict = &*verdicts[read];
-        assert!(!["failed", "unaffected", "identical"].contains(&verdict), "{}", all.told());
+        assert!(!["failed", "unaffected", "identical"].contains(&verdict), "{}", all.printed());
     }
-    assert!(!all.stderr().contains("extracting"), "{}", all.told());
+    assert!(!all.stderr().contains("extracting"), "{}", all.printed());
 }
 
 #[test]

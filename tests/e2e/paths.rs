@@ -59,9 +59,9 @@ fn path_that_is_not_utf8_is_used_or_rejected_without_a_panic() {
     let arguments = [&["build"], &TWO[..]].concat();
     let outcome = Rbench::new(&moved, &project.home(), &arguments).run();
     let code = outcome.status().code();
-    assert!(matches!(code, Some(0 | 2 | 3)), "{}", outcome.told());
-    assert_eq!(code != Some(0), outcome.stderr().contains("error: "), "{}", outcome.told());
-    assert!(!outcome.stderr().contains("panicked"), "{}", outcome.told());
+    assert!(matches!(code, Some(0 | 2 | 3)), "{}", outcome.printed());
+    assert_eq!(code != Some(0), outcome.stderr().contains("error: "), "{}", outcome.printed());
+    assert!(!outcome.stderr().contains("panicked"), "{}", outcome.printed());
 }
 
 #[test]

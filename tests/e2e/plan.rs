@@ -26,7 +26,7 @@ fn plan_measures_nothing_twice_and_its_lines_are_accepted() {
     project.rbench(&["show", "HEAD"]).ok().assert_stdout_has(&["3 × 2 × 4", "finished"]);
 
     let second = project.rbench(&[&["plan"], &PILOT[..]].concat()).ok();
-    assert!(!second.stderr().contains("plan: "), "{}", second.told());
+    assert!(!second.stderr().contains("plan: "), "{}", second.printed());
     let report = plan(&project, &[]);
     let [one, other] = &report["benchmarks"].as_array().unwrap()[..] else { panic!("not two") };
     for benchmark in [one, other] {

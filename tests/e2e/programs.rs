@@ -176,5 +176,5 @@ fn clock_readings_of_a_program_are_measurements_if_its_work_is_always_the_same()
         assert!(row.to_string().contains(reason), "{row}");
     }
     let exec = project.rbench(&["exec", "HEAD", "same"]).run();
-    assert!(exec.told().contains("is not preloaded here"), "{}", exec.told());
+    assert!(exec.printed().contains("is not preloaded here"), "{}", exec.printed());
 }

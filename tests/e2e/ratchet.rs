@@ -42,7 +42,7 @@ fn steps_that_pass_alone_are_caught_against_the_release() {
     outcome.assert_stdout_has(&["HEAD (", "also against v1.0.0 (", "1 regressed"]);
     outcome.assert_stderr_has(&["also against v1.0.0 ("]);
     let compiled = outcome.stderr().matches("compiling ").count();
-    assert_eq!(compiled, 0, "all were compiled before: {}", outcome.told());
+    assert_eq!(compiled, 0, "all were compiled before: {}", outcome.printed());
     let markdown = std::fs::read_to_string(markdown).unwrap();
     assert!(markdown.starts_with("### Benchmarks: regressed\n"), "{markdown}");
     assert!(markdown.contains("#### Also against `v1.0.0 ("), "{markdown}");
@@ -112,7 +112,7 @@ fn missing_release_is_reported_with_a_hint_before_building() {
     for words in [&quick()[..], &["compare", "--stored"]] {
         let outcome = project.rbench(&[words, &also].concat()).fails_with(2);
         outcome.assert_stderr_has(&["there is no release before HEAD (", "--also-base REV"]);
-        assert!(!outcome.stderr().contains("compil"), "{}", outcome.told());
+        assert!(!outcome.stderr().contains("compil"), "{}", outcome.printed());
     }
 }
 
@@ -141,5 +141,5 @@ fn interrupted_command_resumes_both_comparisons() {
 
     let outcome = project.rbench(&words).run().assert_exit(1);
     let resumed = outcome.stderr().matches("resuming an interrupted run, after").count();
-    assert_eq!(resumed, 2, "{}", outcome.told());
+    assert_eq!(resumed, 2, "{}", outcome.printed());
 }

@@ -8,10 +8,10 @@ const TWO: [&str; 2] = ["--builds", "2"];
 #[track_caller]
 fn assert_strategy(builds: &Builds, strategy: &str, compilations: usize, reason: &[&str]) {
     let version = builds.version(0);
-    assert_eq!(version["strategy"], strategy, "{}", builds.outcome.told());
-    assert_eq!(version["compilations"], compilations, "{}", builds.outcome.told());
+    assert_eq!(version["strategy"], strategy, "{}", builds.outcome.printed());
+    assert_eq!(version["compilations"], compilations, "{}", builds.outcome.printed());
     for part in reason {
-        assert!(version["reason"].as_str().unwrap().contains(part), "{}", builds.outcome.told());
+        assert!(version["reason"].as_str().unwrap().contains(part), "{}", builds.outcome.printed());
     }
 }
 
@@ -33,7 +33,7 @@ fn assert_detected_and_rebuilt(fixture: &str) {
 
     let again = project.build(&TWO);
     assert_strategy(&again, "rebuild", 2, &["known from an earlier run"]);
-    assert!(again.nothing_was_made(0), "{}", again.outcome.told());
+    assert!(again.nothing_was_made(0), "{}", again.outcome.printed());
     assert_eq!(again.digests(0), builds.digests(0), "what was built stays");
     let text = project.rbench(&["build", "--builds", "2"]).ok();
     text.assert_stdout_has(&["rebuild: two compilations of the same files differ in"]);
@@ -72,7 +72,7 @@ fn same_machine_code_needs_no_second_compilation() {
     project.commit("Explain");
     let builds = project.build(&["--builds", "2", "HEAD~1", "HEAD"]);
     assert_strategy(&builds, "relink", 1, &["all versions have the same machine code"]);
-    assert_eq!(compilations_now(&builds), 2, "{}", builds.outcome.told());
+    assert_eq!(compilations_now(&builds), 2, "{}", builds.outcome.printed());
     project.replace("src/lib.rs", "STEP: u64 = 3", "STEP: u64 = 4");
     project.commit("Take larger steps");
     let builds = project.build(&["--builds", "2", "HEAD~1", "HEAD"]);

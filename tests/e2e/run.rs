@@ -59,7 +59,7 @@ fn range_runs_newest_first_and_records_failed_builds() {
     let lines: Vec<String> = first.stderr().lines().map(str::to_owned).collect();
     let place = |text: &str| {
         let found = lines.iter().position(|line| line.contains(text));
-        found.unwrap_or_else(|| panic!("no `{text}` in {}", first.told()))
+        found.unwrap_or_else(|| panic!("no `{text}` in {}", first.printed()))
     };
     assert!(place("comparison 1: ") < place("skipped: cannot compile"));
     assert!(place("skipped: cannot compile") < place("comparison 2: base ("));
@@ -68,7 +68,7 @@ fn range_runs_newest_first_and_records_failed_builds() {
 
     let again = run(&project, &["base..HEAD"]).ok();
     again.assert_stderr_has(&["are already measured", "could not be built before", " --builds 2 "]);
-    assert!(!again.stderr().contains(" executions,"), "{}", again.told());
+    assert!(!again.stderr().contains(" executions,"), "{}", again.printed());
 }
 
 #[test]
@@ -77,8 +77,8 @@ fn listed_versions_are_compared_with_their_predecessors() {
     let outcome = run(&project, &["base", "HEAD~1", "HEAD", "--dry-run"]).ok();
     let lines = outcome.stderr();
     let [first, second] = ["comparison 1: HEAD~1 (", "comparison 2: base ("]
-        .map(|line| lines.find(line).unwrap_or_else(|| panic!("{}", outcome.told())));
-    assert!(first < second, "{}", outcome.told());
+        .map(|line| lines.find(line).unwrap_or_else(|| panic!("{}", outcome.printed())));
+    assert!(first < second, "{}", outcome.printed());
 }
 
 #[test]
@@ -94,7 +94,7 @@ fn environment_failure_ends_a_range_and_is_not_stored() {
     project.commit("Remove the directory for temporary files");
     let outcome = run(&project, &["HEAD~1", "HEAD"]).env("TMPDIR", &temporary).fails_with(2);
     outcome.assert_stderr_has(&["set TMPDIR", "run the same command again to resume"]);
-    assert!(!outcome.stderr().contains("skipped"), "{}", outcome.told());
+    assert!(!outcome.stderr().contains("skipped"), "{}", outcome.printed());
     fs::create_dir(&temporary).unwrap();
     project.replace("src/lib.rs", "let _ = std::fs::remove_dir_all", "let _ = std::fs::read_dir");
     project.commit("Leave it");
@@ -106,7 +106,7 @@ fn steps_are_spread_evenly_over_the_range() {
     let project = project();
     let outcome = run(&project, &["base..HEAD", "--steps", "2", "--dry-run"]).ok();
     outcome.assert_stderr_has(&["comparison 1: base ("]);
-    assert!(!outcome.stderr().contains("comparison 2"), "{}", outcome.told());
+    assert!(!outcome.stderr().contains("comparison 2"), "{}", outcome.printed());
 }
 
 #[test]
@@ -114,7 +114,7 @@ fn budget_compares_the_ends_of_a_range_before_its_halves() {
     let project = project();
     let outcome = run(&project, &["base..HEAD", "--budget", "1h", "--dry-run"]).ok();
     let lines = outcome.stderr();
-    let place = |line: &str| lines.find(line).unwrap_or_else(|| panic!("{}", outcome.told()));
+    let place = |line: &str| lines.find(line).unwrap_or_else(|| panic!("{}", outcome.printed()));
     let newer = project.git(&["rev-parse", "HEAD~1"]);
     let second = format!("comparison 2: {}", &newer[..7]);
     assert!(place("comparison 1: base (") < place(&second));
@@ -130,7 +130,7 @@ fn range_measures_benchmarks_without_results() {
     rest.assert_stderr_has(&["plan: 1 benchmark of 2 versions"]);
     let again = run(&project, &["HEAD~1..HEAD", "--format", "json"]).ok();
     again.assert_stderr_has(&["are already measured"]);
-    assert!(!again.stderr().contains("executions"), "{}", again.told());
+    assert!(!again.stderr().contains("executions"), "{}", again.printed());
     assert_eq!(again.json("run-range")["versions"].as_array().unwrap().len(), 2);
 }
 
@@ -177,7 +177,7 @@ fn benchmark_settings_apply_unless_quick_overrides_them() {
     own.assert_stderr_has(&["(1 with their own sample sizes)", "of 10 executions"]);
     let quick = project.rbench(&["run", "HEAD", "--quick", "--dry-run"]).ok();
     quick.assert_stderr_has(&["5 builds × 1 execution × 5 measurements"]);
-    assert!(!quick.stderr().contains("with their own sample sizes"), "{}", quick.told());
+    assert!(!quick.stderr().contains("with their own sample sizes"), "{}", quick.printed());
 }
 
 #[test]

@@ -12,12 +12,12 @@ const THREE: [&str; 4] = ["--config", "build.strategy=relink", "--builds", "3"];
 fn last_two(project: &TestProject) -> (Agreement, Builds) {
     let builds = project.build(&[&THREE[..], &["HEAD~1", "HEAD"]].concat());
     for version in 0..2 {
-        assert_eq!(builds.distinct(version), (3, 3), "{}", builds.outcome.told());
+        assert_eq!(builds.distinct(version), (3, 3), "{}", builds.outcome.printed());
     }
     let agreement = builds.agreement(0);
-    assert!(!agreement.identical, "{}", builds.outcome.told());
+    assert!(!agreement.identical, "{}", builds.outcome.printed());
     let between_seeds = agreement.between_seeds.unwrap();
-    assert!((0.15..0.35).contains(&between_seeds), "{}", builds.outcome.told());
+    assert!((0.15..0.35).contains(&between_seeds), "{}", builds.outcome.printed());
     (agreement, builds)
 }
 
@@ -95,7 +95,7 @@ fn dissimilar_versions_fall_back_to_same_order() {
     }
     let warning = "many-functions/work: the versions have too little code in common";
     builds.outcome.assert_stderr_has(&[warning]);
-    assert!(builds.agreement(0).same_phase > 0.85, "{}", builds.outcome.told());
+    assert!(builds.agreement(0).same_phase > 0.85, "{}", builds.outcome.printed());
 }
 
 /// Changes the code of most functions and removes much of it, by optimisation.

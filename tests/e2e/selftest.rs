@@ -28,14 +28,14 @@ fn version_is_compared_with_itself_in_the_requested_modes() {
     project.write("bench.toml", "[experiment]\nmin-time = \"100us\"\n");
     project.commit("Measure shortly");
     let outcome = project.rbench(&[&QUICK[..], &["--format", "json"]].concat()).run();
-    assert!(matches!(outcome.status().code(), Some(0 | 1)), "{}", outcome.told());
+    assert!(matches!(outcome.status().code(), Some(0 | 1)), "{}", outcome.printed());
     let json = outcome.json("selftest");
     assert_eq!(json["version"]["revision"], "HEAD");
     assert_eq!(json["repetitions"], 2);
     assert_eq!(json["fit"], outcome.status().success());
     let benchmarks = json["benchmarks"].as_array().unwrap().len();
     let left_out = json["left_out"].as_array().unwrap().len();
-    assert_eq!(benchmarks + left_out, 2, "{}", outcome.told());
+    assert_eq!(benchmarks + left_out, 2, "{}", outcome.printed());
     assert_eq!(
         json["same_programs"].as_array().unwrap().len(),
         0,
@@ -79,7 +79,7 @@ fn selftest_leaves_neither_results_nor_changes() {
     let arguments = ["--mode", "sequential", "--output", file.to_str().unwrap()];
     let outcome =
         project.rbench(&[&QUICK[..], &[".", "--filter", "steady"], &arguments].concat()).run();
-    assert!(matches!(outcome.status().code(), Some(0 | 1)), "{}", outcome.told());
+    assert!(matches!(outcome.status().code(), Some(0 | 1)), "{}", outcome.printed());
     outcome.assert_stdout_has(&["1 benchmark of . (", "sequential: ", "noise floor"]);
     assert!(fs::read_to_string(file).unwrap().starts_with("### Self-test"));
     let after = snapshot();

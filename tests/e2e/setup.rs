@@ -39,8 +39,8 @@ fn project(setup: &str) -> (TestProject, PathBuf) {
 #[track_caller]
 fn finish(project: &TestProject) {
     let outcome = project.rbench(&SHORT).run();
-    let told = outcome.told();
-    assert!(told.contains("finished in"), "{told}");
+    let printed = outcome.printed();
+    assert!(printed.contains("finished in"), "{printed}");
 }
 
 fn words(log: &Path) -> Vec<String> {
@@ -126,7 +126,7 @@ fn failing_setup_is_reported_as_its_own_failure() {
         let (project, log) = project(&format!("{setup}\ncleanup = \"echo cleaned >> LOG\""));
         let outcome = project.rbench(&SHORT).fails_with(3);
         outcome.assert_stderr_has(&messages);
-        assert!(!outcome.told().contains("line-2\n"), "the last ten lines are enough");
+        assert!(!outcome.printed().contains("line-2\n"), "the last ten lines are enough");
         assert_eq!(words(&log), ["cleaned"], "{setup}");
     }
 }

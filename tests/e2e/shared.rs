@@ -65,8 +65,8 @@ fn interleaved_results_keep_their_mode_through_a_file() {
     assert!(exported.contains(alone), "{exported}");
     let claimed = |line: &str| {
         let changes = line.contains(r#""id":"changing""#);
-        let turns = if changes { r#""schedule":{"interleaved":98}"# } else { alone };
-        line.replacen(alone, turns, 1)
+        let schedule = if changes { r#""schedule":{"interleaved":98}"# } else { alone };
+        line.replacen(alone, schedule, 1)
     };
     let exported: String = exported.split_inclusive('\n').map(claimed).collect();
     // An edited file has no checksum.
@@ -260,12 +260,12 @@ fn results_are_sent_after_measuring_without_changing_the_verdict() {
         "warning: cannot read the database `x` of 127.0.0.1",
         "send them later with: cargo rbench push",
     ]);
-    assert_eq!(ci.status(), measured.status(), "{}", ci.told());
+    assert_eq!(ci.status(), measured.status(), "{}", ci.printed());
     let pushed = project.rbench(&["push", place, "-vv"]).fails_with(2);
     let logs = fs::read_dir(project.storage().join("logs/runs")).unwrap();
     let logs: Vec<_> = logs.map(|log| fs::read_to_string(log.unwrap().path()).unwrap()).collect();
     assert!(logs.iter().any(|log| log.contains("postgres://me:VALUE@127.0.0.1:1/x?VALUE")));
-    for text in logs.into_iter().chain([ci.told(), pushed.stderr()]) {
+    for text in logs.into_iter().chain([ci.printed(), pushed.stderr()]) {
         assert!(!text.contains("s3cret"), "{text}");
     }
 }

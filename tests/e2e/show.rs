@@ -42,7 +42,7 @@ fn version_is_shown_with_experiments_components_and_builds() {
         serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
     assert_eq!(written, report);
     detail.assert_stdout_has(&["layout effect: F", &seed, "same-order", "executions"]);
-    assert!(!detail.stdout().contains("changing"), "{}", detail.told());
+    assert!(!detail.stdout().contains("changing"), "{}", detail.printed());
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn unbuildable_commit_is_shown_with_the_reason() {
     run(&project, "HEAD~1");
     let text = project.rbench(&["show", "HEAD"]).ok();
     text.assert_stdout_has(&["not built", "could not be built", "cannot compile"]);
-    assert!(!text.stdout().contains("every build and execution"), "{}", text.told());
+    assert!(!text.stdout().contains("every build and execution"), "{}", text.printed());
     project.rbench(&["show", "HEAD", "--format", "json"]).ok().json("show");
     let history = project.rbench(&["history", "changing"]).ok();
     history.assert_stdout_has(&["failed"]);

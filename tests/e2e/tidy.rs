@@ -127,10 +127,10 @@ fn test_modules_are_part_of_the_binary() {
 fn other_systems_are_rejected_by_the_compiler_and_have_no_code() {
     let files = rust_files(&["src"]);
     let library = files.iter().find(|file| file.path == "src/lib.rs").unwrap();
-    let refusal = "#[cfg(not(target_os = \"linux\"))]\ncompile_error!(";
-    assert!(library.text.contains(refusal));
+    let guard = "#[cfg(not(target_os = \"linux\"))]\ncompile_error!(";
+    assert!(library.text.contains(guard));
     for file in &files {
-        let text = file.text.replace(refusal, "");
+        let text = file.text.replace(guard, "");
         let other = ["target_os", "target_family", "cfg(unix", "cfg(windows", "cfg(not("];
         let found = other.into_iter().find(|condition| text.contains(condition));
         assert_eq!(found, None, "{} has code for other systems", file.path);

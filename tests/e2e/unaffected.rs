@@ -50,7 +50,7 @@ fn files_of_rbench_are_not_part_of_the_uncommitted_tree() {
     }
     let second = project.build(&arguments);
     assert_eq!(first.version(0)["version"]["tree"], second.version(0)["version"]["tree"]);
-    assert!(second.nothing_was_made(0), "{}", second.outcome.told());
+    assert!(second.nothing_was_made(0), "{}", second.outcome.printed());
     let seen = project.git(&["status", "--porcelain"]);
     assert_eq!(seen, store.map(|file| format!("?? {file}")).join("\n"), "git sees nothing else");
 }
@@ -65,7 +65,7 @@ fn linked_worktree_works_like_any_other_repository() {
     let linked = project.in_workspace("linked");
     let builds =
         linked.build(&["--builds", "1", "--config", "build.strategy=relink", "HEAD", "main"]);
-    assert!(builds.printed(0).starts_with("steps 135\n"), "{}", builds.outcome.told());
-    assert!(builds.printed(1).starts_with("steps 180\n"), "{}", builds.outcome.told());
+    assert!(builds.printed(0).starts_with("steps 135\n"), "{}", builds.outcome.printed());
+    assert!(builds.printed(1).starts_with("steps 180\n"), "{}", builds.outcome.printed());
     assert!(builds.executables(0)[0].starts_with(linked.storage()));
 }

@@ -67,7 +67,7 @@ fn run() -> Result<bool, Box<dyn Error>> {
                     counted.exact,
                     counted.milliseconds,
                     if is_reached { "reached" } else { "MISSED" },
-                    counted.refusal.unwrap_or_default(),
+                    counted.error.unwrap_or_default(),
                 );
             }
         }
@@ -82,7 +82,7 @@ struct Counted {
     /// The number of wrong counts.
     wrong: usize,
     /// The reason why it cannot be counted.
-    refusal: Option<String>,
+    error: Option<String>,
     milliseconds: f64,
 }
 
@@ -101,7 +101,7 @@ impl Counted {
         let interrupt = Interrupt::new()?;
         let conditions = Conditions::new(&interrupt);
         let names = harness.list(executable, &conditions)?;
-        let mut counted = Self { exact: 0, wrong: 0, refusal: None, milliseconds: 0.0 };
+        let mut counted = Self { exact: 0, wrong: 0, error: None, milliseconds: 0.0 };
         let start = Instant::now();
         for seed in 0..times {
             let name = &names[seed % names.len()];
@@ -110,8 +110,8 @@ impl Counted {
             match one(executable, name, outcome)? {
                 Ok(true) => counted.exact += 1,
                 Ok(false) => counted.wrong += 1,
-                Err(refusal) => {
-                    counted.refusal = Some(refusal);
+                Err(error) => {
+                    counted.error = Some(error);
                     break;
                 }
             }

@@ -92,8 +92,8 @@ fn text_from_a_fork_is_escaped() {
             "this is not a comparison by rbench",
             "it has a different structure",
         ]);
-        assert!(!outcome.told().contains(text), "{}", outcome.told());
-        assert!(outcome.stdout().starts_with("::stop-commands::"), "{}", outcome.told());
+        assert!(!outcome.printed().contains(text), "{}", outcome.printed());
+        assert!(outcome.stdout().starts_with("::stop-commands::"), "{}", outcome.printed());
     }
     fs::write(job.path("compare.json"), "{").unwrap();
 }

@@ -32,7 +32,7 @@ fn merge_request_gets_a_note_and_a_junit_report() {
 
     for _ in 0..2 {
         let outcome = ci(&[]).env("GITLAB_TOKEN", "glpat").run().assert_exit(1);
-        assert!(!outcome.stdout().contains("::"), "GitLab has no commands\n{}", outcome.told());
+        assert!(!outcome.stdout().contains("::"), "GitLab has no commands\n{}", outcome.printed());
     }
     let notes = "/projects/12/merge_requests/3/notes";
     let (post, put) = (format!("POST {notes}"), format!("PUT {notes}/1"));

@@ -98,7 +98,7 @@ fn flags_suffice_without_a_service() {
     let words = ["ci", "--stored", "--base", "main~1", "--head", "topic", "--output-dir"];
     let words = [&words[..], &[directory.to_str().unwrap()]].concat();
     let outcome = project.rbench(&words).run().assert_exit(1);
-    assert!(!outcome.stdout().contains("::"), "{}", outcome.told());
+    assert!(!outcome.stdout().contains("::"), "{}", outcome.printed());
     assert!(directory.join("junit.xml").exists());
 }
 

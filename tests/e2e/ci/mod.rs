@@ -107,7 +107,7 @@ impl<'p> Job<'p> {
 /// Asserts that neither the output nor a file of the job has the token.
 #[track_caller]
 fn assert_no_token(job: &Job<'_>, outcome: &Outcome) {
-    assert!(!outcome.told().contains(TOKEN), "{}", outcome.told());
+    assert!(!outcome.printed().contains(TOKEN), "{}", outcome.printed());
     for directory in [job.directory.clone(), job.path("report"), job.project.root().join(".rbench")]
     {
         for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
@@ -139,7 +139,7 @@ fn pull_request_is_compared_with_its_merge_base_and_published() {
     // Between the first line and the last but one, the runner obeys no command.
     let token = lines[0].strip_prefix("::stop-commands::").unwrap();
     assert_eq!(lines[lines.len() - 2], format!("::{token}::"));
-    assert!(lines[lines.len() - 1].starts_with(&annotation), "{}", outcome.told());
+    assert!(lines[lines.len() - 1].starts_with(&annotation), "{}", outcome.printed());
 
     let summary = job.read("summary.md");
     assert!(summary.starts_with("### Benchmarks: regressed\n"), "{summary}");
@@ -215,7 +215,7 @@ fn failed_stale_mark_does_not_prevent_the_comment() {
     job.api.add("workflow[bot]", true, "<!-- cargo-rbench comment: default -->\nold");
     job.api.fails("PATCH", "", 422);
     let outcome = job.ci(&["--stored"]).run().assert_exit(1);
-    assert!(!outcome.stderr().contains("cannot write the comment"), "{}", outcome.told());
+    assert!(!outcome.stderr().contains("cannot write the comment"), "{}", outcome.printed());
     assert!(job.api.comments()[0].body.contains("### Benchmarks: regressed"));
 }
 
@@ -256,7 +256,7 @@ fn deleted_comment_is_created_again() {
     job.api.fails("PATCH", "", 404);
     job.api.fails("PATCH", "", 404);
     let outcome = job.ci(&["--stored"]).run().assert_exit(1);
-    assert!(!outcome.stderr().contains("cannot write the comment"), "{}", outcome.told());
+    assert!(!outcome.stderr().contains("cannot write the comment"), "{}", outcome.printed());
     assert!(job.api.comments()[1].body.contains("### Benchmarks: regressed"));
 }
 
@@ -312,8 +312,8 @@ fn compile_error_is_reported_and_its_output_is_no_command() {
     let job = Job::of_request(&project, "broken");
     job.api.add("workflow[bot]", true, "<!-- cargo-rbench comment: default -->\nold");
     let outcome = job.ci(&QUICK).fails_with(3);
-    assert!(outcome.stdout().starts_with("::stop-commands::"), "{}", outcome.told());
-    assert_eq!(outcome.stdout().lines().count(), 1, "{}", outcome.told());
+    assert!(outcome.stdout().starts_with("::stop-commands::"), "{}", outcome.printed());
+    assert_eq!(outcome.stdout().lines().count(), 1, "{}", outcome.printed());
     assert!(job.read("output.txt").starts_with("verdict=error\n"));
     assert!(job.read("output.txt").contains("exit-code=3\n"));
     let summary = job.read("summary.md");
@@ -348,7 +348,11 @@ fn label_makes_a_job_advisory_and_its_account_is_named() {
     assert!(!job.read("summary.md").contains("Advisory"));
     job.api.label("slow-is-fine", "ada", true);
     let outcome = job.ci(&words).ok();
-    assert!(outcome.stdout().contains("::warning title=benchmark regressed"), "{}", outcome.told());
+    assert!(
+        outcome.stdout().contains("::warning title=benchmark regressed"),
+        "{}",
+        outcome.printed()
+    );
     let advisory = "Advisory: regressions do not fail this job, because `ada` set the label \
                     `slow-is-fine`";
     assert!(job.read("summary.md").contains(advisory), "{}", job.read("summary.md"));

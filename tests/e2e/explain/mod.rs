@@ -154,11 +154,11 @@ fn html_pages_show_the_explanation_alone_and_in_comparisons() {
     let words = ["diff", "base", "outlined", "--explain", "outlined", "--output", "explain.html"];
     project.rbench(&words).ok();
     let alone = project.read("explain.html");
-    for told in [
+    for printed in [
         "<code>explained::<wbr>outlined::<wbr>walk</code>",
         "now calls explained::outlined::step (300",
     ] {
-        assert!(alone.contains(told), "no {told} in {alone}");
+        assert!(alone.contains(printed), "no {printed} in {alone}");
     }
     let words = ["compare", "base", "outlined", "--metric", "instructions", "--output"];
     let outcome = project.rbench(&[&words[..], &["compare.html"]].concat()).run().assert_exit(1);

@@ -98,7 +98,7 @@ fn peak_memory_of_a_program_excludes_this_process() {
     for (script, megabytes) in [(":", 0..4), ("dd if=/dev/zero of=/dev/null bs=8M count=1", 8..12)]
     {
         let [direct, launched] = both_ways().map(|launcher| peak_of(script, launcher));
-        assert_eq!(direct, None, "it cannot be told");
+        assert_eq!(direct, None, "it cannot be known");
         let launched = launched.unwrap();
         assert!(megabytes.contains(&(launched >> 20)), "{script}: {launched}");
     }

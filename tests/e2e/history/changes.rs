@@ -60,7 +60,7 @@ fn planted_change_is_named_with_its_possible_commits() {
     ]);
     let only = project.rbench(&["history", "--changes-only"]).ok();
     only.assert_stdout_has(&["suspected since"]);
-    assert!(!only.stdout().contains("history  "), "{}", only.told());
+    assert!(!only.stdout().contains("history  "), "{}", only.printed());
     let worst = project.rbench(&["history", "--top", "1", "--format", "json"]).ok().json("history");
     let shown = worst["benchmarks"].as_array().unwrap();
     assert_eq!((shown.len(), &shown[0]["id"]), (1, &Value::from("parse/1")));
@@ -89,7 +89,7 @@ fn commit_outside_the_ancestry_of_head_hides_nothing() {
     assert_is_suspected(&project);
     // The first commit is left out.
     let listed = project.rbench(&["history", "parse", "--last", "11"]).ok();
-    assert!(!listed.stdout().contains(&commit[..7]), "{}", listed.told());
+    assert!(!listed.stdout().contains(&commit[..7]), "{}", listed.printed());
     listed.assert_stdout_has(&[&commits[0][..7], "1 other stored version not shown"]);
 }
 
@@ -136,7 +136,7 @@ fn machines_of_one_class_share_a_history() {
 
     let project = measured_by_two(None);
     let text = project.rbench(&["history"]).ok();
-    assert!(!text.stdout().contains("12 versions"), "{}", text.told());
+    assert!(!text.stdout().contains("12 versions"), "{}", text.printed());
 }
 
 #[test]

@@ -52,7 +52,7 @@ fn changes_are_limited_to_commits_that_touch_the_path() {
         &format!("changed in {}", range(&commits, 3)),
         &format!("suspected since {}", range(&commits, 3)),
     ]);
-    assert!(!text.stdout().contains(&range(&commits, 6)), "{}", text.told());
+    assert!(!text.stdout().contains(&range(&commits, 6)), "{}", text.printed());
 
     let report =
         project.rbench(&[&parser[..], &["--format", "json"]].concat()).ok().json("history");
@@ -69,8 +69,8 @@ fn changes_are_limited_to_commits_that_touch_the_path() {
     for more in [None, Some("--changes-only")] {
         let words = parser.iter().copied().chain(["--format", "markdown"]).chain(more);
         let outcome = project.rbench(&words.collect::<Vec<_>>()).ok();
-        assert!(outcome.stdout().contains(&commits[3][..7]), "{}", outcome.told());
-        assert!(!outcome.stdout().contains(&commits[6][..7]), "{}", outcome.told());
+        assert!(outcome.stdout().contains(&commits[3][..7]), "{}", outcome.printed());
+        assert!(!outcome.stdout().contains(&commits[6][..7]), "{}", outcome.printed());
     }
     let both = [&parser[..], &["--path", "docs", "--changes-only"]].concat();
     let both = project.rbench(&both).ok();

@@ -454,7 +454,7 @@ fn encryption_verifies_the_name_of_the_server() {
         let url = format!("postgres://me:{password}@127.0.0.1:{port}/postgres{options}");
         let file = server.directory().join(format!("{certificates}-ca.pem"));
         let outcome = project.rbench(&["init", "--shared", &url]).env("SSL_CERT_FILE", file).run();
-        assert!(!outcome.stderr().contains("s3cret"), "{}", outcome.told());
+        assert!(!outcome.stderr().contains("s3cret"), "{}", outcome.printed());
         outcome.stderr()
     };
     // Without encryption it is refused where it is required, and used on this machine.
@@ -484,7 +484,7 @@ fn encryption_verifies_the_name_of_the_server() {
         let outcome =
             project.rbench(&["init", "--shared", &url]).env("SSL_CERT_FILE", file).fails_with(2);
         outcome.assert_stderr_has(&[words]);
-        assert!(!outcome.stderr().contains("s3cret"), "{}", outcome.told());
+        assert!(!outcome.stderr().contains("s3cret"), "{}", outcome.printed());
     }
 }
 

@@ -140,7 +140,7 @@ fn worker_makes_queued_comparisons_and_sends_the_results() {
         "of class lab takes jobs of the database `shared`",
         "no job is queued",
     ]);
-    assert_eq!(fleet.states(), ["done"; 3], "{}", worked.told());
+    assert_eq!(fleet.states(), ["done"; 3], "{}", worked.printed());
     let exits = fleet.jobs().iter().map(|job| job["exit"].as_i64().unwrap()).collect::<Vec<_>>();
     // The newest is made first.
     assert_eq!(exits, [0, 0, 1]);
@@ -237,7 +237,7 @@ fn killed_worker_continues_its_job_and_others_take_lost_ones() {
     Outcome::of(worker, "worker");
     // It has the same name, and so its own job again at once.
     let again = fleet.works(&["--until-empty"]).ok();
-    assert_eq!(fleet.states(), ["done"], "{}", again.told());
+    assert_eq!(fleet.states(), ["done"], "{}", again.printed());
     let job = &fleet.jobs()[0];
     assert_eq!((job["attempt"].as_i64(), job["failure"].as_str()), (Some(2), None));
 
@@ -496,7 +496,7 @@ fn worker_without_cargo_measures_packs() {
     signal(&worker, Signal::TERM);
     let worked = Outcome::of(worker, "worker").assert_exit(0);
     worked.assert_stderr_has(&["there is no cargo, so only jobs with packs are taken"]);
-    assert_eq!(fleet.states(), ["queued", "done", "done"], "{}", worked.told());
+    assert_eq!(fleet.states(), ["queued", "done", "done"], "{}", worked.printed());
     // A piece that somebody has changed.
     fleet.server.sql(
         "shared",

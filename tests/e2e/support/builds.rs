@@ -38,7 +38,7 @@ impl Builds {
         targets
             .iter()
             .find(|target| target["target"] == name)
-            .unwrap_or_else(|| panic!("no target {name}\n{}", self.outcome.told()))
+            .unwrap_or_else(|| panic!("no target {name}\n{}", self.outcome.printed()))
     }
 
     /// The digest of each build of the version's first target.

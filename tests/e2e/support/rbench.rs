@@ -165,7 +165,7 @@ impl Outcome {
     }
 
     /// The command, its exit status and its output, for the message of a failed assertion.
-    pub fn told(&self) -> String {
+    pub fn printed(&self) -> String {
         let mut text = String::new();
         let _ = writeln!(text, "command: {}", self.command);
         let _ = writeln!(text, "in:      {}", self.directory.display());
@@ -176,7 +176,7 @@ impl Outcome {
 
     #[track_caller]
     pub fn assert_exit(self, code: i32) -> Self {
-        assert_eq!(self.output.status.code(), Some(code), "unexpected exit\n{}", self.told());
+        assert_eq!(self.output.status.code(), Some(code), "unexpected exit\n{}", self.printed());
         self
     }
 
@@ -184,7 +184,7 @@ impl Outcome {
     pub fn assert_stderr_has(&self, parts: &[&str]) {
         let text = self.stderr();
         for part in parts {
-            assert!(text.contains(part), "stderr lacks `{part}`\n{}", self.told());
+            assert!(text.contains(part), "stderr lacks `{part}`\n{}", self.printed());
         }
     }
 
@@ -192,7 +192,7 @@ impl Outcome {
     pub fn assert_stdout_has(&self, parts: &[&str]) {
         let text = self.stdout();
         for part in parts {
-            assert!(text.contains(part), "stdout lacks `{part}`\n{}", self.told());
+            assert!(text.contains(part), "stdout lacks `{part}`\n{}", self.printed());
         }
     }
 
@@ -200,9 +200,9 @@ impl Outcome {
     #[track_caller]
     pub fn json(&self, schema: &str) -> Value {
         let value = serde_json::from_slice(&self.output.stdout)
-            .unwrap_or_else(|error| panic!("stdout is no JSON: {error}\n{}", self.told()));
+            .unwrap_or_else(|error| panic!("stdout is no JSON: {error}\n{}", self.printed()));
         if let Err(errors) = schema::check(schema, &value) {
-            panic!("stdout breaks schemas/{schema}.json:\n{errors}\n{}", self.told());
+            panic!("stdout breaks schemas/{schema}.json:\n{errors}\n{}", self.printed());
         }
         value
     }

@@ -54,8 +54,8 @@ pub fn criterion(
     fs::set_permissions(&script, fs::Permissions::from_mode(0o755))?;
     git(&clone, &["bisect", "start", "--first-parent", "done", START])?;
     // Git fails if only commits that cannot be tried are left; it names none then.
-    let told = git(&clone, &["bisect", "run", &script.to_string_lossy()]).unwrap_or_default();
-    let first_bad = told.lines().find_map(|line| line.strip_suffix(" is the first bad commit"));
+    let printed = git(&clone, &["bisect", "run", &script.to_string_lossy()]).unwrap_or_default();
+    let first_bad = printed.lines().find_map(|line| line.strip_suffix(" is the first bad commit"));
     let measured =
         fs::read_to_string(said)?.lines().filter(|line| line.starts_with("commit ")).count();
     let line = line(project)?;

@@ -16,7 +16,7 @@ use cargo_rbench::{
 
 use crate::{
     explain,
-    made_up::{HOSTILE, Kind, benchmark, counted, judged, machine, version},
+    made_up::{HOSTILE, Kind, benchmark, counted, decided, machine, version},
 };
 
 const GROUPS: [&str; 7] =
@@ -83,7 +83,7 @@ fn rows(count: usize) -> Vec<DecidedRow> {
             _ if at % 12 == 4 => Kind { noise: 0.02, layout: 0.06, ..quiet },
             _ => Kind { change: 0.001 * random.normal(), ..quiet },
         };
-        let row = judged(&mut random, &id, kind, count);
+        let row = decided(&mut random, &id, kind, count);
         let functions = if kind.change.abs() > 0.01 { &functions[..] } else { &functions[..1] };
         DecidedRow { impact: Some(impact_of(functions)), ..row }
     };

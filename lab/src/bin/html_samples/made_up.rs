@@ -83,7 +83,7 @@ fn summaries(
 }
 
 /// A benchmark with its verdict, as `compare` decides it among `among` benchmarks.
-pub fn judged(random: &mut Random, id: &str, kind: Kind, among: usize) -> DecidedRow {
+pub fn decided(random: &mut Random, id: &str, kind: Kind, among: usize) -> DecidedRow {
     let criteria = Criteria::default();
     let mut stage = |builds, seed, begin| {
         let summaries = summaries(random, kind, builds, seed, begin);
@@ -117,8 +117,8 @@ pub fn counted(id: &str, base: f64, change: f64) -> DecidedRow {
     };
     let summaries = [summary(base), summary((base * (1.0 + change)).round())];
     let criteria = Criteria::default().for_metric(&Metric::instructions());
-    let judged = decide_counts(&summaries[0], &summaries[1], &criteria);
-    let (assessment, verdict) = judged.unwrap();
+    let decided = decide_counts(&summaries[0], &summaries[1], &criteria);
+    let (assessment, verdict) = decided.unwrap();
     DecidedRow {
         metric: Some(Metric::instructions()),
         stages: vec![DecidedStage { summaries, assessment }],

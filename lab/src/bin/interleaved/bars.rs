@@ -50,5 +50,5 @@ pub fn of_pairs(pairs: &[Pairs], best: Way) -> Vec<Bar> {
 /// The ratio of the standard deviations, sequential to interleaved. The latter is that of
 /// `paired_ratio`, as in comparisons.
 pub fn gain(pairs: &Pairs, best: Way) -> f64 {
-    pairs.alone(best) / pairs.of_neighbours()
+    pairs.alone(best) / pairs.of_adjacent()
 }

@@ -79,7 +79,7 @@ fn print_pairs(all: &[Pairs], best: Way) {
     let best_name = format!("{} {measurements} x {floor} us", best.1);
     println!(
         "{:<28} {:>9} {:>25} {:>7} {:>9} {:>6} {:>7} {:>6} {:>8}",
-        "", "minimum", best_name, "turns", "pairwise", "gain", "passed", "time", "value"
+        "", "minimum", best_name, "interleaved", "pairwise", "gain", "passed", "time", "value"
     );
     for pairs in all {
         println!(
@@ -88,7 +88,7 @@ fn print_pairs(all: &[Pairs], best: Way) {
             1e2 * pairs.alone((0, Estimator::Minimum)),
             1e2 * pairs.alone(best),
             1e2 * pairs.in_turns(Estimator::TrimmedMean),
-            1e2 * pairs.of_neighbours(),
+            1e2 * pairs.of_adjacent(),
             bars::gain(pairs, best),
             pairs.passed,
             pairs.time,
@@ -100,6 +100,6 @@ fn print_pairs(all: &[Pairs], best: Way) {
         let of_each = all.iter().map(|pairs| pairs.in_turns(estimator)).collect::<Vec<_>>();
         println!("  {:<15} {:.2}", estimator.to_string(), 1e2 * median(&mut { of_each }));
     }
-    let neighbours = all.iter().map(Pairs::of_neighbours).collect::<Vec<_>>();
-    println!("  {:<15} {:.2}\n", "pairwise", 1e2 * median(&mut { neighbours }));
+    let adjacent = all.iter().map(Pairs::of_adjacent).collect::<Vec<_>>();
+    println!("  {:<15} {:.2}\n", "pairwise", 1e2 * median(&mut { adjacent }));
 }

@@ -38,7 +38,7 @@ pub struct Pairs {
     /// Sequential pairs, in each of the lengths.
     alone: [Vec<Pair>; 2],
     /// Interleaved pairs, in short measurements.
-    turns: Vec<Pair>,
+    interleaved: Vec<Pair>,
     /// The mean number of switches between the versions in a pair.
     pub passed: f64,
     /// The duration of an interleaved pair divided by that of a sequential one.
@@ -54,12 +54,12 @@ impl Pairs {
     /// The standard deviation of the log ratio of an interleaved pair, from the estimates of both
     /// executions.
     pub fn in_turns(&self, estimator: Estimator) -> f64 {
-        spread::of_estimates(&self.turns, estimator)
+        spread::of_estimates(&self.interleaved, estimator)
     }
 
     /// The same, from the ratios of paired measurements.
-    pub fn of_neighbours(&self) -> f64 {
-        spread::of_neighbours(&self.turns)
+    pub fn of_adjacent(&self) -> f64 {
+        spread::of_adjacent(&self.interleaved)
     }
 
     /// The log ratio of the benchmark's interleaved time to its sequential time.
@@ -69,7 +69,7 @@ impl Pairs {
             let medians = pairs.iter().flatten().map(|values| spread::estimate(values, estimator));
             spread::estimate(&medians.collect::<Vec<_>>(), estimator)
         };
-        (typical(&self.turns) / typical(&self.alone[1])).ln()
+        (typical(&self.interleaved) / typical(&self.alone[1])).ln()
     }
 }
 
@@ -124,8 +124,8 @@ fn pairs_of(
     let tuned = |(measurements, floor)| subject.tuned(request(measurements, floor), &free);
     let [long, short] = LENGTHS.map(tuned);
     let (long, short) = (long?, short?);
-    let (alone, turns) = ([Vec::new(), Vec::new()], Vec::new());
-    let mut pairs = Pairs { name, alone, turns, passed: 0.0, time: 0.0 };
+    let (alone, interleaved) = ([Vec::new(), Vec::new()], Vec::new());
+    let mut pairs = Pairs { name, alone, interleaved, passed: 0.0, time: 0.0 };
     let (mut time_alone, mut time_in_turns) = (Duration::ZERO, Duration::ZERO);
     let directory = tempfile::tempdir()?;
     for number in 0..count {
@@ -145,7 +145,7 @@ fn pairs_of(
         time_in_turns += begin.elapsed();
         let passed = taken.iter().map(|taken| taken.passed).sum::<u64>();
         pairs.passed += passed as f64 / count as f64;
-        pairs.turns.push(pair);
+        pairs.interleaved.push(pair);
     }
     pairs.time = time_in_turns.as_secs_f64() / time_alone.as_secs_f64();
     Ok(pairs)

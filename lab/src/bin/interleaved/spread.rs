@@ -19,7 +19,7 @@ pub fn of_estimates(pairs: &[Pair], estimator: Estimator) -> f64 {
 }
 
 /// The same for the log ratios of paired measurements: measurement i of both.
-pub fn of_neighbours(pairs: &[Pair]) -> f64 {
+pub fn of_adjacent(pairs: &[Pair]) -> f64 {
     deviation(pairs.iter().map(|[base, head]| paired_ratio::log_ratio(head, base)))
 }
 
@@ -38,7 +38,7 @@ mod tests {
             [base.clone(), base.into_iter().map(|value| value * ratio).collect()]
         };
         let pairs = [pair(1.0, 1.01), pair(1.5, 1.01), pair(2.0, 1.01)];
-        assert!(of_neighbours(&pairs) < 1e-12);
-        assert!(of_neighbours(&[pair(1.0, 1.01), pair(1.0, 1.03)]) > 0.01);
+        assert!(of_adjacent(&pairs) < 1e-12);
+        assert!(of_adjacent(&[pair(1.0, 1.01), pair(1.0, 1.03)]) > 0.01);
     }
 }

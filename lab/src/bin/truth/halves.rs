@@ -18,13 +18,13 @@ pub enum Half {
     /// Every other function from the first, by name.
     Chooses,
     /// The remaining functions.
-    Judges,
+    Checks,
 }
 
 impl Half {
     /// The functions of the half.
     pub fn functions(self) -> impl Iterator<Item = &'static str> {
-        FUNCTIONS.into_iter().skip(usize::from(self == Self::Judges)).step_by(2)
+        FUNCTIONS.into_iter().skip(usize::from(self == Self::Checks)).step_by(2)
     }
 
     fn has(self, subject: &Subject) -> bool {
@@ -83,7 +83,7 @@ mod tests {
     #[test]
     fn halves_are_disjoint_and_have_all_functions() {
         let mut all: Vec<&str> =
-            [Half::Chooses, Half::Judges].into_iter().flat_map(Half::functions).collect();
+            [Half::Chooses, Half::Checks].into_iter().flat_map(Half::functions).collect();
         all.sort_unstable();
         assert_eq!(all, FUNCTIONS);
         assert_eq!(Half::Chooses.functions().count(), 5);

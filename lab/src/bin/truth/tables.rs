@@ -184,7 +184,7 @@ pub fn estimators(all: &All) -> Table<9> {
         "2 % more: flagged",
     ]);
     for estimator in ESTIMATORS {
-        let [chooses, judges] = [Half::Chooses, Half::Judges].map(|half| {
+        let [chooses, checks] = [Half::Chooses, Half::Checks].map(|half| {
             let same = Count::from_subjects(all.unrelated.subjects(), half, estimator);
             let more = Count::from_subjects(all.two.subjects(), half, estimator);
             [
@@ -195,7 +195,7 @@ pub fn estimators(all: &All) -> Table<9> {
             ]
         });
         let [a, b, c, d] = chooses;
-        let [e, f, g, h] = judges;
+        let [e, f, g, h] = checks;
         table.add_row([estimator.to_string(), a, b, c, d, e, f, g, h]);
     }
     table
@@ -210,7 +210,7 @@ pub fn choice(unrelated: &Kind) -> String {
     let Some(chosen) = halves::chosen(&counts) else {
         return format!("No estimator is chosen by {functions}: all flag more than 7 %.");
     };
-    let other_half = count(Half::Judges, chosen);
+    let other_half = count(Half::Checks, chosen);
     let is_default = if chosen == Estimator::Pairwise { "is" } else { "is not" };
     format!(
         "{functions} choose `{chosen}`, which {is_default} the default when interleaved. In the other half it \

@@ -187,7 +187,7 @@ pub fn without_change(sheet: &mut Sheet) {
             ("done after 5 builds", Target::AtLeast(early)),
         ];
         for ((what, target), estimate) in targets.into_iter().zip(estimates) {
-            let check = format!("looks 5..20, no change, sd of d {share} min-effects: {what}");
+            let check = format!("analyses 5..20, no change, sd of d {share} min-effects: {what}");
             sheet.estimated(check, target, estimate);
         }
     }
@@ -214,7 +214,7 @@ pub fn with_change(sheet: &mut Sheet) {
                     Some(counted(&pairs.compare(LOOKS, &criteria, random)?, pairs.change))
                 });
             let check = |what: &str| {
-                format!("looks 5..20, change {change}, sd of d {share} min-effects: {what}")
+                format!("analyses 5..20, change {change}, sd of d {share} min-effects: {what}")
             };
             sheet.estimated(check("unchanged"), Target::AtMost(0.05), unchanged);
             sheet.estimated(check("regressed"), Target::AtLeast(least), regressed);
@@ -231,7 +231,7 @@ pub fn without_min_effect(sheet: &mut Sheet) {
     let [_, alarms, builds, _]: [Estimate; 4] = sheet
         .trials(400_000)
         .means(|random| Some(counted(&pairs(0.0).compare(LOOKS, &criteria, random)?, 0.0)));
-    let check = |what: &str| format!("looks 5..20, G=50, no min-effect, no change: {what}");
+    let check = |what: &str| format!("analyses 5..20, G=50, no min-effect, no change: {what}");
     sheet.estimated(check("regressed"), Target::AtMost(0.001), alarms);
     sheet.estimated(check("P(any regressed)"), Target::AtMost(0.05), any_of_suite(alarms));
     sheet.estimated(check("builds per version"), Target::AtMost(12.0), builds);
@@ -245,7 +245,7 @@ pub fn without_min_effect(sheet: &mut Sheet) {
             let factor = change.estimate.ln_1p() / (effect * 0.01);
             Some([1.0, factor, factor * factor])
         });
-        let check = format!("looks 5..20, G=50, no min-effect: power at {effect} sd of d");
+        let check = format!("analyses 5..20, G=50, no min-effect: power at {effect} sd of d");
         sheet.estimated(check, Target::AtLeast(power), reported);
         let mean = sum.mean / reported.mean;
         let variance = squares.mean / reported.mean - mean * mean;
