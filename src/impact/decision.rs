@@ -79,12 +79,12 @@ fn unsteady<'d>(common: &'d BTreeMap<u64, Name>, [base, head]: [&Trace; 2]) -> O
 
 /// The functions that differ and that were entered.
 fn functions(diff: &FunctionDiff, [base, head]: [&Trace; 2]) -> Vec<ReachedFunction> {
-    let mut reached = Vec::new();
+    let mut entered = Vec::new();
     let measured = |trace: &Trace, instance| trace.while_measuring.contains(&instance);
     for function in &diff.changed {
         let (in_base, in_head) = (function.base_instance, function.instance);
         if base.has_entered(in_base) || head.has_entered(in_head) {
-            reached.push(ReachedFunction {
+            entered.push(ReachedFunction {
                 name: function.name.clone(),
                 instance: function.instance,
                 base_size: Some(function.base_size),
@@ -114,18 +114,18 @@ fn functions(diff: &FunctionDiff, [base, head]: [&Trace; 2]) -> Vec<ReachedFunct
         }
     };
     for function in diff.removed.iter().filter(|function| base.has_entered(function.instance)) {
-        reached.push(alone(function, base, [true, false]));
+        entered.push(alone(function, base, [true, false]));
     }
     for function in diff.added.iter().filter(|function| head.has_entered(function.instance)) {
-        reached.push(alone(function, head, [false, true]));
+        entered.push(alone(function, head, [false, true]));
     }
-    reached.retain(|function| function.while_measuring || !is_harness_function(&function.name));
-    reached.sort_by_cached_key(|function| {
+    entered.retain(|function| function.while_measuring || !is_harness_function(&function.name));
+    entered.sort_by_cached_key(|function| {
         let sizes = [function.base_size, function.head_size].map(Option::unwrap_or_default);
         let change = sizes[0].abs_diff(sizes[1]);
         (!function.while_measuring, std::cmp::Reverse(change), function.name.clone())
     });
-    reached
+    entered
 }
 
 /// The crates of harnesses, and of their command-line parsers.

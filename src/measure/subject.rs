@@ -392,8 +392,8 @@ mod tests {
     #[test]
     fn tuning_request_of_divan_has_all_measurements() {
         let divan = Divan { version: semver::Version::new(0, 1, 21), is_fork: false };
-        let told = ExecutionRequest { iterations: Some(7), ..request(50) };
-        let subject = Subject { request: told, ..subject([&Native, &divan]) };
+        let with_iterations = ExecutionRequest { iterations: Some(7), ..request(50) };
+        let subject = Subject { request: with_iterations, ..subject([&Native, &divan]) };
         let asked = [0, 1].map(|version| subject.tuning_request(version));
         assert_eq!(asked.each_ref().map(|asked| asked.measurements), [1, 50]);
         assert_eq!(asked.map(|asked| asked.iterations), [None, None]);

@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn judgements_of_one_command_share_the_false_alarm_rate() {
+    fn verdicts_of_one_command_share_the_false_alarm_rate() {
         for comparisons in [1, 2] {
             let criteria = Criteria { comparisons, ..Criteria::default() };
             for benchmarks in [1, 7, 20, 50, 1000] {

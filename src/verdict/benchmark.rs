@@ -1,5 +1,5 @@
 //! Turns the stored rows of one benchmark into the measurements that statistics take. Only reads
-//! the store; verdicts are reached in `verdicts.rs`.
+//! the store; `verdicts.rs` decides.
 
 use std::{
     cell::RefCell,

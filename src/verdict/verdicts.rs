@@ -2,7 +2,7 @@
 //!
 //! Versions of one experiment are decided by its stages, results of two experiments with the
 //! variance between experiments. `compare`, `compare --stored`, `history`, `run` and the demo all
-//! reach their verdicts here, from rows of the store.
+//! decide here, from rows of the store.
 
 use std::{cell::RefCell, collections::HashMap};
 
