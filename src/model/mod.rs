@@ -1,5 +1,34 @@
 //! The types that all parts share. Pure: no IO, no clock, no environment.
 
+/// Gives each value of an enumeration its name on the command line, in configuration, in the store and in reports.
+macro_rules! names {
+    ($type:ident { $($variant:ident = $name:literal,)* }) => {
+        impl $type {
+            /// Every value.
+            pub const ALL: [Self; [$($name),*].len()] = [$(Self::$variant),*];
+
+            /// Its name.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $name,)*
+                }
+            }
+
+            /// Parses a [name](Self::name); `None` for any other text.
+            pub fn from_name(name: &str) -> Option<Self> {
+                Self::ALL.into_iter().find(|one| one.name() == name)
+            }
+        }
+
+        impl std::fmt::Display for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(self.name())
+            }
+        }
+    };
+}
+pub(crate) use names;
+
 mod acceptance;
 mod benchmark;
 mod counting;
@@ -44,7 +73,7 @@ pub use interleaving::{
 };
 pub use layout::{Layout, LayoutSeed, Strategy, derive_seed, first_stage_seed};
 pub use machine::{Disturbance, MANY_SWITCHES, Machine};
-pub use metric::{Metric, Unit, UnknownMetric};
+pub use metric::{Metric, Unit};
 pub use partition::Partition;
 pub use queue::{Job, JobState, Priority, Worker, short_versions};
 pub use settings::{CompileSettings, settings_words};

@@ -79,12 +79,12 @@ pub use counted::{apart_by_chance, counts_needed, decide_counts, times_counted, 
 pub use criteria::{Criteria, MetricLimits};
 pub use data::{BuildMeasurements, InvalidMeasurement, MeasurementPosition, Measurements};
 pub use error::StatsError;
-pub use estimator::{Estimator, Scratch, UnknownEstimator};
+pub use estimator::{Estimator, Scratch};
 pub use matching::{DifferenceShares, Method, Pairing, Unpaired};
 pub use moments::{Moments, median, slow};
 pub use proportion::Proportion;
 pub use random::Random;
-pub use rule::{Rule, UnknownRule};
+pub use rule::Rule;
 pub use sessions::{Repeat, SessionVariance};
 pub use summary::{BuildSummary, ExecutionEstimate, Summary};
 pub use verdict::{Evidence, InconclusiveReason, Verdict};

@@ -1,6 +1,6 @@
 //! The rules that flag a difference between two versions.
 
-use std::{fmt, str::FromStr};
+use std::str::FromStr;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,6 +11,7 @@ use super::{
     error::StatsError,
     summary::Summary,
 };
+use crate::model::names;
 
 /// The rule that flags a benchmark.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -29,18 +30,9 @@ pub enum Rule {
     Overlap,
 }
 
+names!(Rule { Paired = "paired", Overlap = "overlap", });
+
 impl Rule {
-    /// The rules in the order of help texts.
-    pub const ALL: [Self; 2] = [Self::Paired, Self::Overlap];
-
-    /// The name on the command line and in stored results.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Paired => "paired",
-            Self::Overlap => "overlap",
-        }
-    }
-
     /// The direction in which `head` differs from `base` by this rule, if it does.
     ///
     /// `comparison` compares the two at the false-alarm rate of the criteria; its change is the one reported.
@@ -67,25 +59,16 @@ impl Rule {
     }
 }
 
-impl fmt::Display for Rule {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
 impl FromStr for Rule {
-    type Err = UnknownRule;
+    type Err = String;
 
-    fn from_str(name: &str) -> Result<Self, Self::Err> {
-        let found = Self::ALL.into_iter().find(|rule| rule.name() == name);
-        found.ok_or_else(|| UnknownRule(name.to_owned()))
+    fn from_str(name: &str) -> Result<Self, String> {
+        Self::from_name(name).ok_or_else(|| {
+            let known = Self::ALL.map(Self::name).join(", ");
+            format!("no rule is called `{name}`; there are {known}")
+        })
     }
 }
-
-/// The name of no rule.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("no rule is called `{0}`; there are {known}", known = Rule::ALL.map(Rule::name).join(", "))]
-pub struct UnknownRule(pub String);
 
 #[cfg(test)]
 mod tests {
