@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::{
     Builds, ExperimentSettings, ListedTarget, ListedVersion, Runner, StartedExperiment,
-    preloaded::alone,
+    interleaving_support::alone,
     run::{Ended, Measuring},
     schedule::Step,
     subject::{Subject, outcome_of},

@@ -10,10 +10,9 @@ use tracing::{debug, info, info_span};
 
 use super::{
     Builds, ListedVersion, Runner, StartedExperiment,
-    interleaving_support::{Cpus, Sharing},
+    interleaving_support::{Cpus, PreloadedLibrary, Sharing, alone},
     missing_files::missing_files,
     plan::{Pace, stage_seed},
-    preloaded::{PreloadedLibrary, alone},
     schedule::{Queue, ScheduleShape, Step, schedule},
     slices::Alone,
     subject::{InVersion, Obstacle, Retuning, Subject, outcome_of},

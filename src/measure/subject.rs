@@ -6,7 +6,7 @@ use std::{cmp::Ordering, collections::HashSet, time::Duration};
 use tracing::info;
 
 use super::{
-    preloaded::PreloadedLibrary,
+    interleaving_support::PreloadedLibrary,
     slices::{Alone, longer_slice},
 };
 use crate::{

@@ -7,9 +7,8 @@
 use std::{cell::RefCell, collections::HashMap};
 
 use super::{
-    benchmark::{BenchmarkResults, BuildSelection},
+    benchmark::{BenchmarkResults, BuildSelection, Mixed},
     interim::Progress,
-    interleaving::Mixed,
     relation::{self, Relation, VersionRef},
     results::{Results, are_identical},
     row::{Advice, ByMean, DecidedRow, DecidedStage},
