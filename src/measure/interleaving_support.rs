@@ -11,7 +11,7 @@ use tracing::debug;
 
 use super::{
     programs,
-    subject::{InVersion, Obstacle, outcome_of},
+    subject::{BuiltProgram, InVersion, Obstacle, outcome_of},
 };
 use crate::{
     error::{Error, Exit, Result},
@@ -46,10 +46,7 @@ pub(super) struct SupportTable<'t> {
 pub(super) struct ProcessUse<'h> {
     /// The benchmark in its version.
     pub(super) version: &'h InVersion<'h>,
-    /// The executable.
-    pub(super) executable: &'h Executable,
-    /// The compilation of the executable.
-    pub(super) home: &'h Path,
+    pub(super) build: &'h BuiltProgram,
 }
 
 /// The result of one of two interleaved executions.
@@ -84,12 +81,12 @@ impl SupportTable<'_> {
             // An execution that is shorter than a slice would hand over not even once.
             Sharing::Cpus(_) => (self.conditions.cpu, slice.min(request.least_time() / 4)),
         };
-        let ring = SharedPage::new(self.library, self.cpus, slice)?;
+        let page = SharedPage::new(self.library, self.cpus, slice)?;
         if let Sharing::Cpus(threads) = sharing {
-            ring.stop_threads(threads)?;
+            page.stop_threads(threads)?;
         }
         let member = |index: usize, half: &ProcessUse<'_>| {
-            let member = ring.member(index, half.home)?;
+            let member = page.member(index, &half.build.home)?;
             let is_program = half.version.harness.kind() == HarnessKind::Command;
             Ok(if is_program { member.as_program() } else { member })
         };
@@ -128,10 +125,11 @@ impl SupportTable<'_> {
     /// The executable with its version's own directory, because the build path leads elsewhere
     /// until the process has started.
     pub(super) fn in_its_own_directory(&self, half: &ProcessUse<'_>) -> Executable {
-        let directory = &half.executable.directory;
+        let BuiltProgram { executable, home } = half.build;
+        let directory = &executable.directory;
         let below = directory.strip_prefix(self.build_path);
-        let directory = below.map_or_else(|_| directory.clone(), |below| half.home.join(below));
-        Executable { directory, ..half.executable.clone() }
+        let directory = below.map_or_else(|_| directory.clone(), |below| home.join(below));
+        Executable { directory, ..executable.clone() }
     }
 }
 

@@ -7,7 +7,7 @@
 
 use std::{mem, time::Duration};
 
-use super::{Builds, ListedVersion, Runner, schedule::Step, subject::Subject};
+use super::{ListedVersion, Runner, schedule::Step, subject::Subject};
 use crate::{
     error::{Exit, Result},
     model::{AtEnd, Benchmark, Execution, Incident, InterleavingUnavailable, Resources},
@@ -24,7 +24,6 @@ impl Runner<'_> {
         &self,
         subject: &mut Subject<'_>,
         versions: &[ListedVersion],
-        builds: &Builds,
     ) -> Result<()> {
         // In a noisy moment it could seem to be another program, and both stages must be measured in the same way.
         if !subject.is_program() || !subject.is_interleaved() || subject.was_interleaved {
@@ -41,7 +40,7 @@ impl Runner<'_> {
             let mut alone: Vec<Resources> = Vec::new();
             while alone.len() < TRIES && !alone.last().is_some_and(is_certain) {
                 let request = subject.request.clone();
-                let execution = self.execute_once(subject, &step, version, builds, &request)?;
+                let execution = self.execute_once(subject, &step, version, &request)?;
                 let Ok(execution) = execution else { return Ok(()) };
                 alone.push(execution.resources);
             }

@@ -1,7 +1,7 @@
 //! A benchmark while it is measured, the rules for tuning its iterations again, and the conversion
 //! of an outcome to a result of the benchmark.
 
-use std::{cmp::Ordering, collections::HashSet, time::Duration};
+use std::{cmp::Ordering, collections::HashSet, path::PathBuf, time::Duration};
 
 use tracing::info;
 
@@ -21,7 +21,6 @@ use crate::{
 
 /// A benchmark while it is measured.
 pub(super) struct Subject<'v> {
-    /// The benchmark.
     pub(super) benchmark: Benchmark,
     /// The request of each execution, except for the initial state.
     pub(super) request: ExecutionRequest,
@@ -70,10 +69,16 @@ pub(super) enum Obstacle {
 pub(super) struct InVersion<'v> {
     /// The harness that runs it: one of another version has another command line.
     pub(super) harness: &'v dyn Harness,
-    /// The executable of each build.
-    pub(super) executables: Vec<Executable>,
+    pub(super) builds: Vec<BuiltProgram>,
     /// What it needs even if it is executed alone: its measurements are clock readings.
     pub(super) library: Option<PreloadedLibrary>,
+}
+
+/// One build of a benchmark's bench target in a version.
+pub(super) struct BuiltProgram {
+    pub(super) executable: Executable,
+    /// The directory of its compilation.
+    pub(super) home: PathBuf,
 }
 
 impl Subject<'_> {
@@ -191,9 +196,9 @@ impl Subject<'_> {
         self.versions.iter().any(|version| version.harness.kind() == HarnessKind::Libtest)
     }
 
-    /// The executable of a build of a version.
-    pub(super) fn executable(&self, version: usize, build: usize) -> Result<&Executable> {
-        self.versions[version].executables.get(build).ok_or_else(|| {
+    /// A build of a version.
+    pub(super) fn build(&self, version: usize, build: usize) -> Result<&BuiltProgram> {
+        self.versions[version].builds.get(build).ok_or_else(|| {
             Error::new(Exit::Internal, format!("{} has no build {build}", self.benchmark))
         })
     }
@@ -321,7 +326,7 @@ mod tests {
             benchmark: Benchmark { package, target, name: Name::plain("a") },
             request: testing::request(),
             versions: harnesses
-                .map(|harness| InVersion { harness, executables: Vec::new(), library: None })
+                .map(|harness| InVersion { harness, builds: Vec::new(), library: None })
                 .into(),
             retuning: Retuning::default(),
             mode: Mode::Interleaved,
