@@ -109,6 +109,17 @@ impl DecidedRow {
         }
     }
 
+    /// The verdict on one metric, by these stages.
+    pub(super) fn of_metric(
+        benchmark: &Benchmark,
+        metric: &Metric,
+        verdict: Verdict,
+        stages: Vec<DecidedStage>,
+    ) -> Self {
+        let metric = Some(metric.clone());
+        Self { metric, stages, ..Self::without_metric(benchmark, verdict) }
+    }
+
     /// The stage that decides.
     pub fn decisive(&self) -> Option<&DecidedStage> {
         self.stages.last()
