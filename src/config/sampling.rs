@@ -11,7 +11,7 @@ use super::{
     SamplingOptions,
     bench_toml::{BenchToml, BenchmarkTable},
 };
-use crate::model::{Benchmark, ExecutionRequest, InterimAnalyses, Mode, SampleSizes};
+use crate::model::{Benchmark, ExecutionRequest, InterimAnalyses, Mode, SampleSizes, nanoseconds};
 
 /// The sample sizes and times of one benchmark, for each version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -186,14 +186,13 @@ pub struct MeasurementSettings<'a> {
 
 impl MeasurementSettings<'_> {
     fn from_sampling(sampling: &SamplingConfig) -> Self {
-        let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         Self {
             filter: None,
             package: None,
             bench: None,
             measurements: sampling.measurements,
-            warm_up_ns: nanoseconds(sampling.warm_up),
-            min_time_ns: nanoseconds(sampling.min_time),
+            warm_up_ns: nanoseconds::from_duration(sampling.warm_up),
+            min_time_ns: nanoseconds::from_duration(sampling.min_time),
             benchmarks: Vec::new(),
         }
     }
@@ -211,7 +210,7 @@ pub struct SamplingConfigs {
 impl SamplingConfigs {
     /// Resolves flags, file and defaults for this purpose.
     pub fn resolve(file: &BenchToml, flags: SamplingOptions, purpose: Purpose) -> Self {
-        Self { flags, tables: file.benchmarks(), file: file.sampling(), purpose }
+        Self { flags, tables: file.benchmarks(), file: file.tables.experiment, purpose }
     }
 
     /// The same sampling for all benchmarks, regardless of the file.

@@ -9,7 +9,7 @@ use super::{
     autocorrelation::ratio,
     values::{Execution, Ranks, long_enough, mean, quantile, sorted, without_steps},
 };
-use crate::stats::{Random, distribution::chi_squared_survival, median};
+use crate::stats::{Random, distribution::chi_squared_survival, median, whole};
 
 /// Fewer measurements cannot show several states.
 const FEWEST: usize = 50;
@@ -115,14 +115,9 @@ fn together(modes: &[Modes]) -> Option<f64> {
 
 /// Reduces the measurements to their effective number, with an upper limit: one at random from each of equally long
 /// stretches. A regular choice would see one state of two that alternate.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "a share of the number of values"
-)]
 fn independent(values: &[f64], random: &mut Random) -> Vec<f64> {
     let alike = ratio(&Ranks::new(values)).map_or(0.0, |ratio| (1.0 - ratio / 2.0).max(0.0));
-    let worth = (values.len() as f64 * (1.0 - alike) / (1.0 + alike)).round() as usize;
+    let worth = whole((values.len() as f64 * (1.0 - alike) / (1.0 + alike)).round());
     let count = worth.clamp(1, MOST);
     if count >= values.len() {
         return values.to_vec();
@@ -181,14 +176,9 @@ impl Groups {
 
 /// The index at which the second group starts. The least sum of squares within groups is the largest between them, `a b
 /// / (a + b)` times the squared distance of the means.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "a share of the number of values"
-)]
 fn best_division(sorted: &[f64]) -> usize {
     let count = sorted.len();
-    let fewest = ((SMALLEST * count as f64).ceil() as usize).max(1);
+    let fewest = whole((SMALLEST * count as f64).ceil()).max(1);
     let center = mean(sorted);
     let (mut sum, mut best) = (0.0, (0.0, count / 2));
     for at in 1..=count.saturating_sub(fewest) {

@@ -7,7 +7,7 @@ use super::{
     FTest, InsufficientData, Position,
     values::{Execution, parts, quantile, shortest, sorted},
 };
-use crate::stats::{Estimator, Moments, Scratch};
+use crate::stats::{Estimator, Moments, Scratch, whole};
 
 /// The number of parts of an execution: few, so that parts are longer than the correlation of consecutive measurements.
 const PARTS: usize = 5;
@@ -215,17 +215,12 @@ fn curve(values: &[f64], width: f64, low: f64, step: f64) -> Vec<f64> {
 
 /// The number of values at each point; a value between two points counts for both by its distance. Values beyond the
 /// grid are left out.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "an index that has been compared with the number of points"
-)]
 fn binned(values: &[f64], low: f64, step: f64) -> Vec<f64> {
     let mut weights = vec![0.0; POINTS];
     for value in values {
         let at = (value - low) / step;
         if (0.0..=(POINTS - 1) as f64).contains(&at) {
-            let point = (at.floor() as usize).min(POINTS - 2);
+            let point = whole(at).min(POINTS - 2);
             weights[point] += 1.0 - (at - point as f64);
             weights[point + 1] += at - point as f64;
         }

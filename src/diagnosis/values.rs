@@ -7,6 +7,7 @@ use super::InsufficientData;
 use crate::stats::{
     Estimator, Interval, Measurements, Moments, Random, Scratch,
     distribution::{t_quantile, t_survival},
+    whole,
 };
 
 pub fn mean(values: &[f64]) -> f64 {
@@ -14,15 +15,10 @@ pub fn mean(values: &[f64]) -> f64 {
 }
 
 /// The quantile of sorted values, with linear interpolation: type 7 of Hyndman & Fan 1996.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "an index below the number of values"
-)]
 pub fn quantile(sorted: &[f64], probability: f64) -> f64 {
     let Some(last) = sorted.len().checked_sub(1) else { return f64::NAN };
     let at = probability.clamp(0.0, 1.0) * last as f64;
-    let (below, above) = (at.floor() as usize, at.ceil() as usize);
+    let (below, above) = (whole(at), whole(at.ceil()));
     if sorted[below].total_cmp(&sorted[above]).is_eq() {
         // Both may be infinite.
         return sorted[below];

@@ -74,7 +74,7 @@ pub use data::{BuildMeasurements, InvalidMeasurement, MeasurementPosition, Measu
 pub use error::StatsError;
 pub use estimator::{Estimator, Scratch};
 pub use matching::{DifferenceShares, Method, Pairing, Unpaired};
-pub use moments::{Moments, median, slow};
+pub use moments::{Moments, median, slow, whole};
 pub use power::{ABOVE_MIN_EFFECT, More, Power};
 pub use proportion::Proportion;
 pub use random::Random;
