@@ -51,7 +51,7 @@ impl BuildSettings {
     /// Resolves the settings from flags, file and defaults.
     pub fn resolve(file: &BenchToml, flags: BuildOptions) -> Self {
         let default = Self::default();
-        let table = file.build();
+        let table = file.tables.build.clone();
         let list = |flags: Vec<String>, file| if flags.is_empty() { file } else { flags };
         Self {
             layout: flags.layout.or(table.layout).unwrap_or(default.layout),

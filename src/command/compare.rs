@@ -125,7 +125,7 @@ fn compilations(
         let settings = BuildSettings::resolve(&project.file, args.experiment.compile.clone());
         let build_env = project.build_env(settings.compile, console)?;
         let purpose =
-            Purpose::Comparison { mode: Mode::Sequential, patience: args.stopping.rule() };
+            Purpose::Comparison { mode: Mode::Sequential, stopping: args.stopping.rule() };
         let sampling = args.experiment.measure.options(Mode::Sequential);
         let sampling = SamplingConfigs::resolve(&project.file, sampling, purpose);
         let request = CompilationsRequest {
@@ -199,8 +199,8 @@ fn measured_each(
 ) -> Result<Option<Vec<Outcome>>> {
     let start = SystemTime::now();
     let Some(args) = each.first() else { return Ok(None) };
-    let (mode, patience) = (project.file.mode(args.mode), args.stopping.rule());
-    let purpose = Purpose::Comparison { mode, patience };
+    let (mode, stopping) = (project.file.mode(args.mode), args.stopping.rule());
+    let purpose = Purpose::Comparison { mode, stopping };
     let settings = ExperimentSettings::resolve(project, &args.experiment, purpose);
     let verdicts = VerdictSettings::resolve(&project.file, &args.verdict.criteria)?;
     let acceptances = Acceptances::read(project)?;
@@ -216,7 +216,7 @@ fn measured_each(
             // A variant is not a version that is released.
             gate: gate(project, args).filter(|_| each.len() == 1),
             benchmarks: if args.no_skip { Benchmarks::All } else { Benchmarks::Affected },
-            patience,
+            stopping,
             budget: args.stopping.time_for_each(each.len()),
             identifies: true,
             explains: has_page,

@@ -75,7 +75,7 @@ impl ExperimentSettings {
     pub fn for_tracing(project: &Project, target: &TargetArgs, compile: &BuildOptions) -> Self {
         let (measure, layout) = (MeasureArgs::default(), LayoutArgs::default());
         let mode = project.file.mode(None);
-        let purpose = Purpose::Comparison { mode, patience: StoppingRule::default() };
+        let purpose = Purpose::Comparison { mode, stopping: StoppingRule::default() };
         Self::assemble(project, (&[], false), (target, compile), (&measure, &layout, purpose))
     }
 

@@ -52,9 +52,9 @@ pub fn make(
     project.check_tables(revisions, console)?;
     let versions = versions(&project, revisions)?;
     project.keep_for_packing()?;
-    let (mode, patience) = (project.file.mode(None), StoppingRule::default());
+    let (mode, stopping) = (project.file.mode(None), StoppingRule::default());
     let settings =
-        ExperimentSettings::resolve(&project, experiment, Purpose::Comparison { mode, patience });
+        ExperimentSettings::resolve(&project, experiment, Purpose::Comparison { mode, stopping });
     refuse_secrets(&settings)?;
     let runner = Runner::in_memory(&project, settings.clone(), interrupt, console)?;
     let command_line = Rc::new(GivenOptions::default());

@@ -40,7 +40,7 @@ pub fn run(args: &RunArgs, shared: &SharedVariables) -> Result<Exit> {
     project.check_tables(&args.revisions, &console)?;
     let purpose = match args.revisions.as_slice() {
         [revision] if !is_range(revision) => Purpose::OneVersion,
-        _ => Purpose::Comparison { mode: project.file.mode(None), patience: StoppingRule::Usual },
+        _ => Purpose::Comparison { mode: project.file.mode(None), stopping: StoppingRule::Usual },
     };
     let settings = ExperimentSettings::resolve(&project, &args.experiment, purpose);
     let criteria = CriteriaOptions { metrics: args.metrics.clone(), ..CriteriaOptions::default() };

@@ -197,7 +197,7 @@ impl<'a> Selftest<'a> {
             let start = Instant::now();
             let request = Request {
                 benchmarks: Benchmarks::These(self.measured.clone()),
-                patience: StoppingRule::OneLook,
+                stopping: StoppingRule::SingleAnalysis,
                 // Counts do not depend on the machine, so only times are tested.
                 ..Request::new(self.versions.clone(), self.verdicts.only(false))
             };
@@ -270,7 +270,7 @@ fn modes(project: &Project, args: &SelftestArgs) -> Vec<ExperimentSettings> {
         (None, Mode::Sequential) => vec![Mode::Sequential, Mode::Interleaved],
     };
     let settings = |mode| {
-        let purpose = Purpose::Comparison { mode, patience: StoppingRule::OneLook };
+        let purpose = Purpose::Comparison { mode, stopping: StoppingRule::SingleAnalysis };
         ExperimentSettings::resolve(project, &args.experiment, purpose)
     };
     modes.into_iter().map(settings).collect()

@@ -44,7 +44,7 @@ fn plan(project: &Project, versions: [&str; 2]) -> Result<String> {
         text += &format!("  {role}: {version} {}\n", version.summary);
     }
     let mode = project.file.mode(None);
-    let purpose = Purpose::Comparison { mode, patience: StoppingRule::Usual };
+    let purpose = Purpose::Comparison { mode, stopping: StoppingRule::Usual };
     let sampling = SamplingConfigs::resolve(&project.file, SamplingOptions::default(), purpose);
     Ok(text
         + &format!(

@@ -31,8 +31,8 @@ pub fn run(args: &VersusArgs) -> Result<Exit> {
     }
     let project = project_of(&args.experiment.target)?;
     let (version, patterns) = version_and_patterns(&project, &args.words)?;
-    let patience = args.stopping.rule();
-    let purpose = Purpose::Comparison { mode: project.file.mode(args.mode), patience };
+    let stopping = args.stopping.rule();
+    let purpose = Purpose::Comparison { mode: project.file.mode(args.mode), stopping };
     let settings = ExperimentSettings::resolve(&project, &args.experiment, purpose);
     let verdicts = VerdictSettings::resolve(&project.file, &args.criteria)?;
     let runner = Runner::open(&project, settings, &interrupt, &console)?;
@@ -44,7 +44,7 @@ pub fn run(args: &VersusArgs) -> Result<Exit> {
         let [first, others @ ..] = &implementations.all[..] else { return Ok(None) };
         let request = |other: &Implementation| Request {
             benchmarks: Benchmarks::All,
-            patience,
+            stopping,
             budget: args.stopping.time_for_each(others.len()),
             only_plan: args.experiment.dry_run,
             ..Request::new(

@@ -30,7 +30,7 @@ impl<'r> EarlierResults<'r> {
         let wanted = if verdicts.counts_only() {
             runner.counting_plan(&verdicts.metrics, Vec::new(), &[])
         } else {
-            runner.plan(std::iter::empty(), &[])
+            runner.plan(Vec::new(), &[])
         };
         let places = places(&results, &wanted, versions);
         Ok(Self { runner, results, places })

@@ -392,14 +392,14 @@ impl PairMeasurement<'_, '_> {
                     .measure()?
             }
             (Some(builds), None) if verdicts.times() => {
-                let (patience, budget) = (self.request.patience, self.budget);
+                let (stopping, budget) = (self.request.stopping, self.budget);
                 Stages {
                     runner,
                     versions,
                     measured,
                     unmeasured,
                     verdicts,
-                    patience,
+                    stopping,
                     budget,
                     observer,
                 }

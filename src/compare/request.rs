@@ -19,7 +19,7 @@ pub struct Request {
     /// The settings of the verdicts.
     pub verdicts: VerdictSettings,
     /// The rule that ends the measurements of an undecided benchmark.
-    pub patience: StoppingRule,
+    pub stopping: StoppingRule,
     /// The limit for the time of all measurements together, if any; with a release, of both
     /// comparisons.
     pub budget: Option<Duration>,
@@ -54,7 +54,7 @@ impl Request {
             gate: None,
             benchmarks: Benchmarks::Affected,
             verdicts,
-            patience: StoppingRule::Usual,
+            stopping: StoppingRule::Usual,
             budget: None,
             reuses: false,
             identifies: false,

@@ -33,7 +33,7 @@ pub struct Stages<'e> {
     /// The settings of their verdicts, in timed metrics.
     pub verdicts: &'e VerdictSettings,
     /// The rule that ends the measurements of an undecided benchmark.
-    pub patience: StoppingRule,
+    pub stopping: StoppingRule,
     /// The limit for the time of all measurements together, if any.
     pub budget: Option<Duration>,
     /// Receives the progress.
@@ -248,7 +248,7 @@ impl Stages<'_> {
     fn if_worthwhile(&self, progress: Progress) -> Progress {
         match progress {
             Progress::Open { chance }
-                if self.patience == StoppingRule::Usual && chance < WORTHWHILE =>
+                if self.stopping == StoppingRule::Usual && chance < WORTHWHILE =>
             {
                 Progress::Ended
             }

@@ -13,7 +13,7 @@ pub struct KnownBroken {
 impl KnownBroken {
     /// Reads the experiments with the settings of a runner.
     pub fn read(runner: &Runner<'_>) -> Result<Self> {
-        let wanted = runner.plan(std::iter::empty(), &[]);
+        let wanted = runner.plan(Vec::new(), &[]);
         let mut experiments = runner.store.experiments()?;
         experiments.retain(|stored| {
             stored.finished.is_some() && stored.plan.incompatibilities(&wanted).is_empty()

@@ -39,7 +39,7 @@ const STORE: &str = ".rbench/results.sqlite";
 pub struct BenchToml {
     path: PathBuf,
     text: String,
-    tables: Tables,
+    pub(super) tables: Tables,
     /// The commands of `--command`, which replace those of the file.
     typed: Vec<CommandTable>,
     setups: OnceCell<Setups>,
@@ -48,14 +48,14 @@ pub struct BenchToml {
 /// All tables of the file. Every key is optional.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-struct Tables {
-    build: BuildOptions,
-    experiment: SamplingOptions,
+pub(super) struct Tables {
+    pub(super) build: BuildOptions,
+    pub(super) experiment: SamplingOptions,
     benchmark: Vec<Spanned<BenchmarkTable>>,
-    verdict: CriteriaOptions,
-    metric: MetricTables,
+    pub(super) verdict: CriteriaOptions,
+    pub(super) metric: MetricTables,
     setup: Option<SetupTable>,
-    gate: GateTable,
+    pub(super) gate: GateTable,
     store: StoreTable,
     harness: Vec<Spanned<HarnessTable>>,
     command: Vec<Spanned<CommandTable>>,
@@ -113,20 +113,36 @@ impl SetupTable {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct MetricTables {
-    pub(super) instructions: MetricTable,
-    pub(super) allocations: MetricTable,
-    pub(super) allocated_bytes: MetricTable,
-    pub(super) size: MetricTable,
-    pub(super) compile_time: MetricTable,
-    pub(super) compile_cpu: MetricTable,
+    instructions: MetricTable,
+    allocations: MetricTable,
+    allocated_bytes: MetricTable,
+    size: MetricTable,
+    compile_time: MetricTable,
+    compile_cpu: MetricTable,
+}
+
+impl MetricTables {
+    /// The min-effect of the metric with this name.
+    pub(super) fn min_effect(&self, metric: &str) -> Option<f64> {
+        let table = match metric {
+            "instructions" => self.instructions,
+            "allocations" => self.allocations,
+            "allocated-bytes" => self.allocated_bytes,
+            "size" => self.size,
+            "compile-time" => self.compile_time,
+            "compile-cpu" => self.compile_cpu,
+            _ => return None,
+        };
+        table.min_effect
+    }
 }
 
 /// The verdict settings of one metric.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub(super) struct MetricTable {
+struct MetricTable {
     #[serde(deserialize_with = "key::share")]
-    pub(super) min_effect: Option<f64>,
+    min_effect: Option<f64>,
 }
 
 /// `[gate]`: a release that the head must not be slower than either, and counted metrics that affect the exit code.
@@ -297,14 +313,6 @@ impl BenchToml {
         before.matches('\n').count() + 1
     }
 
-    pub(super) fn build(&self) -> BuildOptions {
-        self.tables.build.clone()
-    }
-
-    pub(super) const fn sampling(&self) -> SamplingOptions {
-        self.tables.experiment
-    }
-
     /// Resolves the mode: interleaved or sequential.
     pub fn mode(&self, flag: Option<Mode>) -> Mode {
         flag.or(self.tables.experiment.mode).unwrap_or_default()
@@ -313,18 +321,6 @@ impl BenchToml {
     /// The number of benchmarks that are to run at once, if the user has chosen one.
     pub const fn parallel(&self) -> Option<u32> {
         self.tables.experiment.parallel
-    }
-
-    pub(super) fn criteria(&self) -> CriteriaOptions {
-        self.tables.verdict.clone()
-    }
-
-    pub(super) const fn metric(&self) -> MetricTables {
-        self.tables.metric
-    }
-
-    pub(super) fn gate(&self) -> GateTable {
-        self.tables.gate.clone()
     }
 
     pub(super) fn benchmarks(&self) -> Vec<BenchmarkTable> {

@@ -33,14 +33,13 @@ pub enum Release {
 
 /// The counted metrics that affect the exit code in addition to times: that of the flag, and those of the file.
 pub fn deciding(file: &BenchToml, flag: Option<Metric>) -> Vec<Metric> {
-    let of_file = file.gate().fail_on;
-    flag.into_iter().chain(of_file).collect()
+    flag.into_iter().chain(file.tables.gate.fail_on.clone()).collect()
 }
 
 impl Gate {
     /// Resolves the gate from flags and file; by default there is none.
     pub fn resolve(file: &BenchToml, also_base: Option<&str>) -> Option<Self> {
-        let table = file.gate();
+        let table = file.tables.gate.clone();
         let is_of_file = also_base.is_none();
         let release = also_base.map(str::to_owned).or(table.base)?;
         let release = match release.as_str() {

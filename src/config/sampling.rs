@@ -11,7 +11,7 @@ use super::{
     SamplingOptions,
     bench_toml::{BenchToml, BenchmarkTable},
 };
-use crate::model::{Benchmark, ExecutionRequest, InterimAnalyses, Mode, SampleSizes};
+use crate::model::{Benchmark, ExecutionRequest, InterimAnalyses, Mode, SampleSizes, nanoseconds};
 
 /// The sample sizes and times of one benchmark, for each version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +40,7 @@ pub enum Purpose {
         /// Interleaved or sequential.
         mode: Mode,
         /// The limit for undecided benchmarks.
-        patience: StoppingRule,
+        stopping: StoppingRule,
     },
 }
 
@@ -55,13 +55,16 @@ pub enum StoppingRule {
     /// Stops only at a number of builds that hardly any benchmark needs.
     UntilDecided,
     /// Stops after the only analysis, so that all verdicts are based on equally many builds.
-    OneLook,
+    SingleAnalysis,
 }
 
 impl Purpose {
     /// True if there is only one analysis, after all builds.
     const fn has_one_analysis(self) -> bool {
-        matches!(self, Self::OneVersion | Self::Comparison { patience: StoppingRule::OneLook, .. })
+        matches!(
+            self,
+            Self::OneVersion | Self::Comparison { stopping: StoppingRule::SingleAnalysis, .. }
+        )
     }
 
     /// The mode; one version alone always runs sequentially.
@@ -80,7 +83,7 @@ impl StoppingRule {
             Self::Usual => 20,
             Self::Budget => 40,
             Self::UntilDecided => 160,
-            Self::OneLook => 10,
+            Self::SingleAnalysis => 10,
         }
     }
 }
@@ -106,8 +109,8 @@ impl SamplingConfig {
         };
         let (analyses, executions) = match purpose {
             Purpose::OneVersion => (InterimAnalyses::fixed(10), 2),
-            Purpose::Comparison { patience, .. } => {
-                (InterimAnalyses { first: FIRST_ANALYSIS, most: patience.most_builds() }, 1)
+            Purpose::Comparison { stopping, .. } => {
+                (InterimAnalyses { first: FIRST_ANALYSIS, most: stopping.most_builds() }, 1)
             }
         };
         let warm_up = Duration::from_millis(10);
@@ -183,14 +186,13 @@ pub struct MeasurementSettings<'a> {
 
 impl MeasurementSettings<'_> {
     fn from_sampling(sampling: &SamplingConfig) -> Self {
-        let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         Self {
             filter: None,
             package: None,
             bench: None,
             measurements: sampling.measurements,
-            warm_up_ns: nanoseconds(sampling.warm_up),
-            min_time_ns: nanoseconds(sampling.min_time),
+            warm_up_ns: nanoseconds::from_duration(sampling.warm_up),
+            min_time_ns: nanoseconds::from_duration(sampling.min_time),
             benchmarks: Vec::new(),
         }
     }
@@ -208,7 +210,7 @@ pub struct SamplingConfigs {
 impl SamplingConfigs {
     /// Resolves flags, file and defaults for this purpose.
     pub fn resolve(file: &BenchToml, flags: SamplingOptions, purpose: Purpose) -> Self {
-        Self { flags, tables: file.benchmarks(), file: file.sampling(), purpose }
+        Self { flags, tables: file.benchmarks(), file: file.tables.experiment, purpose }
     }
 
     /// The same sampling for all benchmarks, regardless of the file.

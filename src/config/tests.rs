@@ -73,7 +73,7 @@ fn example_parses_and_documents_every_key() {
 }
 
 fn comparison(mode: Mode) -> Purpose {
-    Purpose::Comparison { mode, patience: StoppingRule::Usual }
+    Purpose::Comparison { mode, stopping: StoppingRule::Usual }
 }
 
 #[test]

@@ -46,7 +46,7 @@ impl VerdictSettings {
 
     fn resolve_any(file: &BenchToml, flags: &CriteriaOptions) -> Result<Self> {
         let default = Criteria::default();
-        let options = flags.clone().or_else(file.criteria());
+        let options = flags.clone().or_else(file.tables.verdict.clone());
         let criteria = Criteria {
             estimator: options.estimator.or(default.estimator),
             rule: options.rule.unwrap_or(default.rule),
@@ -163,17 +163,8 @@ fn limits(file: &BenchToml, flags: &CriteriaOptions) -> MetricLimits {
     let has_own = |metric: &Metric| default.for_metric(metric).is_some();
     let all_have_own = !flags.metrics.is_empty() && flags.metrics.iter().all(has_own);
     let typed = flags.min_effect.filter(|_| all_have_own);
-    let table = file.metric();
-    MetricLimits {
-        instructions: typed.or(table.instructions.min_effect).unwrap_or(default.instructions),
-        allocations: typed.or(table.allocations.min_effect).unwrap_or(default.allocations),
-        allocated_bytes: typed
-            .or(table.allocated_bytes.min_effect)
-            .unwrap_or(default.allocated_bytes),
-        size: typed.or(table.size.min_effect).unwrap_or(default.size),
-        compile_time: typed.or(table.compile_time.min_effect).unwrap_or(default.compile_time),
-        compile_cpu: typed.or(table.compile_cpu.min_effect).unwrap_or(default.compile_cpu),
-    }
+    let tables = &file.tables.metric;
+    default.replaced(|name| typed.or(tables.min_effect(name)))
 }
 
 #[cfg(test)]

@@ -6,9 +6,8 @@ use serde::Serialize;
 
 use super::{
     InsufficientData, Options,
-    execution::{Execution, long_enough},
     states::estimate_parts,
-    values::{Ranks, mean, quantile, sorted},
+    values::{Execution, Ranks, long_enough, mean, quantile, sorted},
 };
 use crate::stats::{
     Estimator, Interval, Moments,

@@ -5,8 +5,7 @@ use serde::Serialize;
 
 use super::{
     InsufficientData, Options,
-    execution::{Execution, shortest},
-    values::{mean, sorted},
+    values::{Execution, mean, shortest, sorted},
 };
 use crate::stats::{Estimator, Interval, Moments, Scratch, distribution::chi_squared_quantile};
 

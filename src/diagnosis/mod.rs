@@ -30,14 +30,9 @@
 )]
 
 mod advice;
-mod answer;
 mod autocorrelation;
-mod changes;
 mod control;
-mod density;
-mod dip;
 mod estimators;
-mod execution;
 mod findings;
 mod hints;
 mod influence;
@@ -55,21 +50,19 @@ use crate::stats::{Estimator, StatsError, plan::Cost};
 
 pub use crate::stats::FTest;
 pub use advice::{Advice, Repetitions};
-pub use answer::{Answer, InsufficientData, serialize_answer};
 pub use autocorrelation::Autocorrelation;
 pub use control::Control;
-pub use density::Densities;
 pub use estimators::{EstimatorPrecision, Estimators};
-pub use execution::{Position, parts};
-pub use findings::{Diagnosis, diagnose};
+pub use findings::{Answer, Diagnosis, InsufficientData, diagnose, serialize_answer};
 pub use hints::{Hint, hints, two_groups};
 pub use influence::{Influence, Level};
 pub use length::{Length, LengthPoint};
 pub use level_shifts::{Class, LevelShifts, Segment, Segments};
 pub use multimodality::{Modes, Multimodality};
 pub use order_effect::{AfterOne, OrderEffect, OrderEffects};
-pub use states::{State, SteadyStates};
+pub use states::{Densities, State, SteadyStates};
 pub use trend::Trend;
+pub use values::{Position, parts};
 pub use variance::{Shares, Variance};
 pub use warning::Warning;
 

@@ -6,8 +6,7 @@ use serde::Serialize;
 
 use super::{
     InsufficientData, Options, SIGNIFICANT,
-    execution::{Execution, parts, shortest},
-    values::{Ranks, mean, mean_interval, sorted},
+    values::{Execution, Ranks, mean, mean_interval, parts, shortest, sorted},
 };
 use crate::stats::{
     Interval,

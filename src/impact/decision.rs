@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{Impact, IncompleteTrace, ReachedFunction, Trace};
+use super::{EnteredFunction, Impact, IncompleteTrace, Trace};
 use crate::elf::{Cause, FunctionDiff, Name, SizedFunction};
 
 /// The differences between two versions of a bench target.
@@ -78,13 +78,13 @@ fn unsteady<'d>(common: &'d BTreeMap<u64, Name>, [base, head]: [&Trace; 2]) -> O
 }
 
 /// The functions that differ and that were entered.
-fn functions(diff: &FunctionDiff, [base, head]: [&Trace; 2]) -> Vec<ReachedFunction> {
-    let mut reached = Vec::new();
+fn functions(diff: &FunctionDiff, [base, head]: [&Trace; 2]) -> Vec<EnteredFunction> {
+    let mut entered = Vec::new();
     let measured = |trace: &Trace, instance| trace.while_measuring.contains(&instance);
     for function in &diff.changed {
         let (in_base, in_head) = (function.base_instance, function.instance);
         if base.has_entered(in_base) || head.has_entered(in_head) {
-            reached.push(ReachedFunction {
+            entered.push(EnteredFunction {
                 name: function.name.clone(),
                 instance: function.instance,
                 base_size: Some(function.base_size),
@@ -100,7 +100,7 @@ fn functions(diff: &FunctionDiff, [base, head]: [&Trace; 2]) -> Vec<ReachedFunct
     }
     let alone = |function: &SizedFunction, trace: &Trace, [in_base, in_head]: [bool; 2]| {
         let SizedFunction { name, instance, size, stack } = function;
-        ReachedFunction {
+        EnteredFunction {
             name: name.clone(),
             instance: *instance,
             base_size: in_base.then_some(*size),
@@ -114,18 +114,18 @@ fn functions(diff: &FunctionDiff, [base, head]: [&Trace; 2]) -> Vec<ReachedFunct
         }
     };
     for function in diff.removed.iter().filter(|function| base.has_entered(function.instance)) {
-        reached.push(alone(function, base, [true, false]));
+        entered.push(alone(function, base, [true, false]));
     }
     for function in diff.added.iter().filter(|function| head.has_entered(function.instance)) {
-        reached.push(alone(function, head, [false, true]));
+        entered.push(alone(function, head, [false, true]));
     }
-    reached.retain(|function| function.while_measuring || !is_harness_function(&function.name));
-    reached.sort_by_cached_key(|function| {
+    entered.retain(|function| function.while_measuring || !is_harness_function(&function.name));
+    entered.sort_by_cached_key(|function| {
         let sizes = [function.base_size, function.head_size].map(Option::unwrap_or_default);
         let change = sizes[0].abs_diff(sizes[1]);
         (!function.while_measuring, std::cmp::Reverse(change), function.name.clone())
     });
-    reached
+    entered
 }
 
 /// The crates of harnesses, and of their command-line parsers.
@@ -196,7 +196,7 @@ mod tests {
             everywhere: &[],
         };
         let impact = impact(&differences, traces);
-        let name = |function: &ReachedFunction| function.name.to_string();
+        let name = |function: &EnteredFunction| function.name.to_string();
         impact.functions.iter().map(|one| (name(one), one.while_measuring)).collect()
     }
 
@@ -239,7 +239,7 @@ mod tests {
         };
         let trace = trace(&[], &[1, 2, 3]);
         let sizes =
-            |one: &ReachedFunction| (one.base_size, one.head_size, one.base_stack, one.head_stack);
+            |one: &EnteredFunction| (one.base_size, one.head_size, one.base_stack, one.head_stack);
         let sizes: Vec<_> = functions(&diff, [&trace, &trace]).iter().map(sizes).collect();
         let a = (Some(10), Some(20), Some(24), None);
         let gone = (Some(9), None, Some(8), None);

@@ -21,7 +21,7 @@ pub use trace::{FileState, IncompleteTrace, Needs, Trace};
 pub struct Impact {
     /// The functions that differ and that it enters, in either version: first those entered while measuring, each group
     /// in the order of the size of the change.
-    pub functions: Vec<ReachedFunction>,
+    pub functions: Vec<EnteredFunction>,
     /// The files that differ and that it reads, below the root of the repository, in the order of names.
     pub files: Vec<String>,
     /// The environment variables that differ and that it reads, in the order of names.
@@ -32,7 +32,7 @@ pub struct Impact {
 
 /// A function that differs and that a benchmark enters.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct ReachedFunction {
+pub struct EnteredFunction {
     /// Its demangled name.
     pub name: Name,
     /// Distinguishes it from others of its name: a digest of its symbol, in the head if that has it.

@@ -15,8 +15,7 @@ use std::{
 
 use super::{
     Builds, ListedVersion, Runner, StartedExperiment,
-    resume::begin_or_resume,
-    subject::{InVersion, Subject, outcome_of},
+    subject::{BuiltProgram, InVersion, Subject, outcome_of},
 };
 use crate::{
     error::Result,
@@ -114,17 +113,8 @@ impl Runner<'_> {
         benchmarks: &[Benchmark],
         builds: &Builds,
     ) -> Result<StartedExperiment> {
-        let with_compiler = |version: &ListedVersion| PlannedVersion {
-            version: version.version.clone(),
-            toolchain: version.compilation.record.rustc.clone(),
-        };
-        let versions = versions.iter().map(with_compiler).collect();
-        let plan = self.counting_plan(&counter.metrics(), versions, benchmarks);
-        let records = builds.records();
-        let experiment = begin_or_resume(&self.store, &plan, &records)?;
-        self.store.record_builds(experiment.id, records)?;
-        self.conditions.interrupt.keep_executions();
-        Ok(experiment)
+        let versions = versions.iter().map(ListedVersion::planned).collect();
+        self.begin_planned(&self.counting_plan(&counter.metrics(), versions, benchmarks), builds)
     }
 
     /// The plan to count these metrics together. Its settings contain nothing about timing.
@@ -144,7 +134,7 @@ impl Runner<'_> {
             "environment",
             "config",
         ];
-        let plan = self.plan(std::iter::empty(), &[]);
+        let plan = self.plan(Vec::new(), &[]);
         let all: serde_json::Value = serde_json::from_str(&plan.settings).unwrap_or_default();
         let mut settings = serde_json::Map::new();
         for name in OF_BUILDS {
@@ -333,7 +323,7 @@ fn count_one(
     place: CountingRun,
 ) -> Result<(Counted, u64)> {
     let InVersion { harness, .. } = &subject.versions[place.version];
-    let executable = subject.executable(place.version, place.build)?;
+    let BuiltProgram { executable, .. } = subject.build(place.version, place.build)?;
     let mut iterations = subject.request.iterations.unwrap_or(1);
     let is_first = place.version == 0 && place.build == 0;
     // The random numbers of a state, and the size of its environment.

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use super::{
     Builds, ExperimentSettings, ListedTarget, ListedVersion, Runner, StartedExperiment,
-    preloaded::alone,
+    interleaving_support::alone,
     run::{Ended, Measuring},
     schedule::Step,
-    subject::{Subject, outcome_of},
+    subject::{BuiltProgram, Subject, outcome_of},
 };
 use crate::{
     builds::this_executable,
@@ -110,11 +110,6 @@ impl ExperimentSettings {
 }
 
 impl Runner<'_> {
-    /// Measures with other settings from now on. Versions stay compiled as they are.
-    pub fn set_settings(&mut self, settings: ExperimentSettings) {
-        self.settings = settings;
-    }
-
     /// Executes a benchmark once, with a few measurements.
     pub fn probe(
         &self,
@@ -124,9 +119,9 @@ impl Runner<'_> {
         const FEW: usize = 5;
         let mut subject = self.subject(versions, builds, benchmark)?;
         let step = step(0, 0, 1);
-        self.tune(&mut subject, &step, builds)?;
+        self.tune(&mut subject, &step)?;
         let request = ExecutionRequest { measurements: FEW, ..subject.request.clone() };
-        let execution = match self.execute_once(&subject, &step, 0, builds, &request)? {
+        let execution = match self.execute_once(&subject, &step, 0, &request)? {
             Ok(execution) => execution,
             Err(unmeasured) => return Ok(Err(unmeasured)),
         };
@@ -175,7 +170,7 @@ impl Runner<'_> {
             if let Some(left) = measuring.left(&subject, step) {
                 self.conditions.interrupt.stop_between_executions()?;
                 if subject.request.iterations.is_none() {
-                    self.tune(&mut subject, &left, builds)?;
+                    self.tune(&mut subject, &left)?;
                 }
                 let ended = self.one_after_the_other(&measuring, &mut subject, &left)?;
                 if !matches!(ended, Ended::Measured) {
@@ -242,7 +237,7 @@ impl Runner<'_> {
                 ..subject.request.clone()
             };
             let step = step(build, power, initial_state);
-            let outcome = self.execute_once(&subject, &step, 0, builds, &request)?;
+            let outcome = self.execute_once(&subject, &step, 0, &request)?;
             self.store.record_execution(experiment.id, benchmark, slot, outcome.as_ref())?;
             if outcome.is_err() {
                 break;
@@ -286,7 +281,7 @@ impl Runner<'_> {
                 self.conditions.interrupt.stop_between_executions()?;
                 let others = if experiment.id == pair.after.id { pair.others } else { &[] };
                 let step = step(build, round, initial_state);
-                let outcome = self.execute_after(others, &subject, &step, builds)?;
+                let outcome = self.execute_after(others, &subject, &step)?;
                 self.store.record_execution(experiment.id, benchmark, slot, outcome.as_ref())?;
                 match outcome {
                     Ok(execution) => spent += execution.resources.wall,
@@ -304,16 +299,15 @@ impl Runner<'_> {
         others: &[Name],
         subject: &Subject<'_>,
         step: &Step,
-        builds: &Builds,
     ) -> Result<Result<Execution, Unmeasured>> {
         let request = ExecutionRequest {
             iterations: None,
             seed: step.initial_state,
             ..subject.request.clone()
         };
-        self.build_env.activate(builds.versions[0].home_of(step.build))?;
+        let BuiltProgram { executable, home } = subject.build(0, step.build)?;
+        self.build_env.activate(home)?;
         let harness: &dyn Harness = subject.versions[0].harness;
-        let executable = subject.executable(0, step.build)?;
         let mut names = others.to_vec();
         names.push(subject.benchmark.name.clone());
         let conditions = Conditions { deadline: Some(self.deadline_of(&names)), ..self.conditions };

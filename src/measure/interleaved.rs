@@ -12,8 +12,9 @@ use tracing::{debug, info};
 
 use super::{
     ListedVersion, Runner, StartedExperiment,
-    interleaving_support::{Attempt, Both, ProcessUse, Sharing, SupportTable, both, panicked},
-    preloaded::PreloadedLibrary,
+    interleaving_support::{
+        Attempt, Both, PreloadedLibrary, ProcessUse, Sharing, SupportTable, both, panicked,
+    },
     run::{Ended, Measuring},
     schedule::Step,
     slices::{LARGE, faster, may_be_caches, most_slower, slice_of},
@@ -139,7 +140,7 @@ impl Runner<'_> {
                 return self.after_unmeasured(measuring, subject, step, version);
             }
         };
-        if self.is_too_slow(measuring, subject, step, &executions)? {
+        if self.is_too_slow(subject, step, &executions)? {
             return Ok(Ended::Obstacle(Obstacle::Slower));
         }
         for execution in executions.iter_mut() {
@@ -154,7 +155,7 @@ impl Runner<'_> {
         for (version, execution) in measured() {
             subject.memory = subject.memory.max(execution.resources.peak_memory);
             self.report_incidents(subject, execution);
-            self.tune_again_if_needed(subject, step, version, measuring.builds, execution)?;
+            self.tune_again_if_needed(subject, step, version, execution)?;
         }
         Ok(Ended::Measured)
     }
@@ -168,7 +169,6 @@ impl Runner<'_> {
     /// to be makes short loops slower by a fifth, alone as well.
     fn is_too_slow(
         &self,
-        measuring: &Measuring<'_>,
         subject: &mut Subject<'_>,
         step: &Step,
         executions: &[Execution; 2],
@@ -184,7 +184,7 @@ impl Runner<'_> {
         }
         if subject.alone.executed.is_none() {
             let request = subject.request.clone();
-            let alone = self.execute_once(subject, step, version, measuring.builds, &request)?;
+            let alone = self.execute_once(subject, step, version, &request)?;
             // If it fails, the next steps show why.
             let Ok(alone) = alone else { return Ok(false) };
             subject.alone.executed = alone.median_iteration();
@@ -217,7 +217,7 @@ impl Runner<'_> {
         sharing: Sharing,
     ) -> Result<Ended> {
         let iterations = subject.request.iterations;
-        match self.execute_alone(subject, step, version, measuring.builds)? {
+        match self.execute_alone(subject, step, version)? {
             Ok(_)
                 if subject.request.iterations < iterations
                     || subject.is_libtest()
@@ -248,7 +248,7 @@ impl Runner<'_> {
         version: usize,
     ) -> Result<Ended> {
         for other in step.versions.iter().copied().filter(|other| *other != version) {
-            if let Err(unmeasured) = self.execute_alone(subject, step, other, measuring.builds)? {
+            if let Err(unmeasured) = self.execute_alone(subject, step, other)? {
                 self.record(measuring, subject, step, other, Err(&unmeasured))?;
             }
         }
@@ -265,7 +265,7 @@ impl Runner<'_> {
         self.build_env.activate(&own_directory())?;
         let pairs = placed
             .iter()
-            .map(|(subject, step, sharing)| Pair::new(measuring, subject, step, *sharing))
+            .map(|(subject, step, sharing)| Pair::new(subject, step, *sharing))
             .collect::<Result<Vec<_>>>()?;
         let build_path = self.build_env.cache_dirs.build_path();
         let Some(PreloadedLibrary { path: library, cpus }) = &measuring.support else {
@@ -308,22 +308,14 @@ struct Pair<'p> {
 }
 
 impl<'p> Pair<'p> {
-    fn new(
-        measuring: &'p Measuring<'_>,
-        subject: &'p Subject<'_>,
-        step: &Step,
-        sharing: Sharing,
-    ) -> Result<Self> {
+    fn new(subject: &'p Subject<'_>, step: &Step, sharing: Sharing) -> Result<Self> {
         let [one, other] = step.versions.as_slice() else {
             let what = format!("{} cannot be interleaved", subject.benchmark);
             return Err(Error::new(Exit::Internal, what));
         };
         let half = |version: usize| -> Result<ProcessUse<'p>> {
-            Ok(ProcessUse {
-                version: &subject.versions[version],
-                executable: subject.executable(version, step.build)?,
-                home: measuring.builds.versions[version].home_of(step.build),
-            })
+            let build = subject.build(version, step.build)?;
+            Ok(ProcessUse { version: &subject.versions[version], build })
         };
         Ok(Self {
             name: &subject.benchmark.name,

@@ -1,14 +1,17 @@
 //! Executes both versions of a benchmark at once, interleaved, and finds out whether the benchmark
 //! supports that.
 
-use std::{path::Path, thread, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    thread,
+    time::Duration,
+};
 
 use tracing::debug;
 
 use super::{
-    preloaded::PreloadedLibrary,
-    program_use,
-    subject::{InVersion, Obstacle, outcome_of},
+    programs,
+    subject::{BuiltProgram, InVersion, Obstacle, outcome_of},
 };
 use crate::{
     error::{Error, Exit, Result},
@@ -43,10 +46,7 @@ pub(super) struct SupportTable<'t> {
 pub(super) struct ProcessUse<'h> {
     /// The benchmark in its version.
     pub(super) version: &'h InVersion<'h>,
-    /// The executable.
-    pub(super) executable: &'h Executable,
-    /// The compilation of the executable.
-    pub(super) home: &'h Path,
+    pub(super) build: &'h BuiltProgram,
 }
 
 /// The result of one of two interleaved executions.
@@ -81,12 +81,12 @@ impl SupportTable<'_> {
             // An execution that is shorter than a slice would hand over not even once.
             Sharing::Cpus(_) => (self.conditions.cpu, slice.min(request.least_time() / 4)),
         };
-        let ring = SharedPage::new(self.library, self.cpus, slice)?;
+        let page = SharedPage::new(self.library, self.cpus, slice)?;
         if let Sharing::Cpus(threads) = sharing {
-            ring.stop_threads(threads)?;
+            page.stop_threads(threads)?;
         }
         let member = |index: usize, half: &ProcessUse<'_>| {
-            let member = ring.member(index, half.home)?;
+            let member = page.member(index, &half.build.home)?;
             let is_program = half.version.harness.kind() == HarnessKind::Command;
             Ok(if is_program { member.as_program() } else { member })
         };
@@ -106,7 +106,7 @@ impl SupportTable<'_> {
         let mut attempts = outcomes.into_iter().zip(&members).map(|(outcome, member)| {
             if member.is_program() {
                 let switches = |execution: &mut Execution| {
-                    program_use::switches(execution).map_err(Obstacle::Unavailable)
+                    programs::switches(execution).map_err(Obstacle::Unavailable)
                 };
                 return Ok(attempt(outcome, sharing, switches));
             }
@@ -125,10 +125,11 @@ impl SupportTable<'_> {
     /// The executable with its version's own directory, because the build path leads elsewhere
     /// until the process has started.
     pub(super) fn in_its_own_directory(&self, half: &ProcessUse<'_>) -> Executable {
-        let directory = &half.executable.directory;
+        let BuiltProgram { executable, home } = half.build;
+        let directory = &executable.directory;
         let below = directory.strip_prefix(self.build_path);
-        let directory = below.map_or_else(|_| directory.clone(), |below| half.home.join(below));
-        Executable { directory, ..half.executable.clone() }
+        let directory = below.map_or_else(|_| directory.clone(), |below| home.join(below));
+        Executable { directory, ..executable.clone() }
     }
 }
 
@@ -270,6 +271,27 @@ impl Cpus {
         self.next += 1;
         cpu
     }
+}
+
+/// The library, made for this machine.
+pub(super) struct PreloadedLibrary {
+    /// Its file.
+    pub(super) path: PathBuf,
+    /// The CPUs on which executions may run.
+    pub(super) cpus: Vec<usize>,
+}
+
+/// Executes alone under these conditions. With the library, the time excludes interruptions, and the readings of the clock
+/// are known.
+pub(super) fn alone<T>(
+    library: Option<&PreloadedLibrary>,
+    executable: &Executable,
+    conditions: &Conditions<'_>,
+    execute: impl FnOnce(&Conditions<'_>) -> Result<T>,
+) -> Result<T> {
+    let Some(library) = library else { return execute(conditions) };
+    let member = InterleavedProcess::alone(&library.path, &library.cpus, &executable.directory)?;
+    execute(&Conditions { member: Some(&member), ..*conditions })
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use crate::{
 
 impl Runner<'_> {
     /// The files that another machine needs to link and to measure these versions, which are listed and traced, and what
-    /// cargo and rustc told about them.
+    /// cargo and rustc reported about them.
     pub fn pack(
         &self,
         versions: &[ListedVersion; 2],

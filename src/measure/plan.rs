@@ -19,7 +19,7 @@ use crate::{
     model::{
         Benchmark, CompileSettings, DiagnosisSettings, ExperimentPlan, HarnessKind,
         InterimAnalyses, Layout, LayoutSeed, Mode, PlannedBenchmark, PlannedVersion, SampleSizes,
-        Stage, Version, derive_seed, first_stage_seed, secret::stored_cargo_args,
+        Stage, derive_seed, first_stage_seed, secret::stored_cargo_args,
     },
 };
 
@@ -155,11 +155,7 @@ impl Runner<'_> {
     }
 
     /// The plan as it is stored: versions with their compilers, and planned benchmarks.
-    pub fn plan(
-        &self,
-        versions: impl Iterator<Item = (Version, String)>,
-        benchmarks: &[Benchmark],
-    ) -> ExperimentPlan {
+    pub fn plan(&self, versions: Vec<PlannedVersion>, benchmarks: &[Benchmark]) -> ExperimentPlan {
         let settings = self.settings_json();
         let planned = |benchmark: &Benchmark| PlannedBenchmark {
             benchmark: benchmark.clone(),
@@ -167,9 +163,7 @@ impl Runner<'_> {
         };
         ExperimentPlan {
             seed: self.settings.builds.seed,
-            versions: versions
-                .map(|(version, toolchain)| PlannedVersion { version, toolchain })
-                .collect(),
+            versions,
             benchmarks: benchmarks.iter().map(planned).collect(),
             machine: this_machine().into(),
             rbench: env!("CARGO_PKG_VERSION").to_owned(),

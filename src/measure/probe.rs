@@ -7,7 +7,7 @@ use super::{
     diagnosis::control,
     interleaving_support::{Both, ProcessUse, Sharing, SupportTable, both},
     missing_files::observe,
-    subject::{InVersion, Obstacle},
+    subject::{BuiltProgram, InVersion, Obstacle},
 };
 use crate::{
     builds::run_tool_or,
@@ -55,12 +55,10 @@ impl<'t> Trial<'t> {
             cpus: &cpus,
             conditions: self.conditions,
         };
-        let version = InVersion { harness: &Native, executables: Vec::new(), library: None };
-        let half = || ProcessUse {
-            version: &version,
-            executable: &self.executable,
-            home: self.place.path(),
-        };
+        let version = InVersion { harness: &Native, builds: Vec::new(), library: None };
+        let home = self.place.path().to_owned();
+        let build = BuiltProgram { executable: self.executable.clone(), home };
+        let half = || ProcessUse { version: &version, build: &build };
         let sharing = Sharing::Cpu(cpus.first().copied().unwrap_or_default());
         let halves = [half(), half()];
         let attempts = support.execute(&self.name, &self.request, &halves, sharing, SLICE)?;
@@ -73,8 +71,8 @@ impl<'t> Trial<'t> {
 
     fn library(&self, rustc: &OsStr) -> Result<PathBuf> {
         let what = || "cannot compile the interleaving library".to_owned();
-        let source = self.place.path().join("turns.rs");
-        let library = self.place.path().join("turns.so");
+        let source = self.place.path().join("interleaving.rs");
+        let library = self.place.path().join("interleaving.so");
         fs::write(&source, LIBRARY_SOURCE).context(Exit::Build, what)?;
         let mut command = Command::new(rustc);
         command.args(LIBRARY_FLAGS.split(' ')).arg("-o").args([&library, &source]);

@@ -6,7 +6,7 @@ use super::{Builds, ListedVersion, Runner};
 use crate::{
     builds::Event,
     error::{Error, Result},
-    model::{BenchTarget, Benchmark, ExperimentPlan, Slot, Stage, Version},
+    model::{BenchTarget, Benchmark, ExperimentPlan, PlannedVersion, Slot, Stage, Version},
     store::{ExperimentId, RecordedBuild, Store, UnfinishedExperiment},
 };
 
@@ -33,10 +33,7 @@ impl StartedExperiment {
 impl Runner<'_> {
     /// The plan of an experiment on these listed versions.
     pub fn plan_of(&self, versions: &[ListedVersion], benchmarks: &[Benchmark]) -> ExperimentPlan {
-        let with_compiler = |version: &ListedVersion| {
-            (version.version.clone(), version.compilation.record.rustc.clone())
-        };
-        self.plan(versions.iter().map(with_compiler), benchmarks)
+        self.plan(versions.iter().map(ListedVersion::planned).collect(), benchmarks)
     }
 
     /// Begins an experiment on these benchmarks in the store, or resumes it if it is there
@@ -47,12 +44,20 @@ impl Runner<'_> {
         benchmarks: &[Benchmark],
         builds: &Builds,
     ) -> Result<StartedExperiment> {
-        let plan = self.plan_of(versions, benchmarks);
-        let builds = builds.records();
-        let experiment = begin_or_resume(&self.store, &plan, &builds)?;
+        let experiment = self.begin_planned(&self.plan_of(versions, benchmarks), builds)?;
         if let Some(state) = &self.machine_state {
             self.store.record_machine_state(experiment.id, state)?;
         }
+        Ok(experiment)
+    }
+
+    pub(super) fn begin_planned(
+        &self,
+        plan: &ExperimentPlan,
+        builds: &Builds,
+    ) -> Result<StartedExperiment> {
+        let builds = builds.records();
+        let experiment = begin_or_resume(&self.store, plan, &builds)?;
         self.store.record_builds(experiment.id, builds)?;
         self.conditions.interrupt.keep_executions();
         Ok(experiment)
@@ -60,7 +65,8 @@ impl Runner<'_> {
 
     /// Records as a separate experiment that a version cannot be built.
     pub fn record_unbuildable(&self, version: &Version, error: &Error) -> Result<()> {
-        let plan = self.plan([(version.clone(), self.compiler(version))].into_iter(), &[]);
+        let toolchain = self.compiler(version);
+        let plan = self.plan(vec![PlannedVersion { version: version.clone(), toolchain }], &[]);
         let id = self.store.begin(&plan)?;
         self.store.record_unbuildable(id, 0, error)?;
         self.store.finish(id)
@@ -91,7 +97,7 @@ impl Runner<'_> {
 
 /// Begins an experiment with this plan and these builds in the store, or resumes it if it is there
 /// unfinished.
-pub(super) fn begin_or_resume(
+fn begin_or_resume(
     store: &Store<'_>,
     plan: &ExperimentPlan,
     builds: &[RecordedBuild],

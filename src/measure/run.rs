@@ -10,16 +10,15 @@ use tracing::{debug, info, info_span};
 
 use super::{
     Builds, ListedVersion, Runner, StartedExperiment,
-    interleaving_support::{Cpus, Sharing},
+    interleaving_support::{Cpus, PreloadedLibrary, Sharing, alone},
     missing_files::missing_files,
     plan::{Pace, stage_seed},
-    preloaded::{PreloadedLibrary, alone},
     schedule::{Queue, ScheduleShape, Step, schedule},
     slices::Alone,
-    subject::{InVersion, Obstacle, Retuning, Subject, outcome_of},
+    subject::{BuiltProgram, InVersion, Obstacle, Retuning, Subject, outcome_of},
 };
 use crate::{
-    builds::VersionBuilds,
+    builds::{LinkedBuild, VersionBuilds},
     config::SamplingConfig,
     error::{Error, Exit, Result},
     harness::{Conditions, Executable},
@@ -58,7 +57,7 @@ impl Runner<'_> {
         for benchmark in benchmarks {
             let mut subject = self.subject(versions, builds, benchmark)?;
             self.expect_what_is_known(&mut subject, experiment, stage, support.is_some())?;
-            self.examine_program(&mut subject, versions, builds)?;
+            self.examine_program(&mut subject, versions)?;
             subjects.push(subject);
         }
         self.note_limits(&subjects);
@@ -94,7 +93,7 @@ impl Runner<'_> {
                 debug!(build, round, ?versions, "measuring {benchmark}");
                 let subject = &mut subjects[step.benchmark];
                 if subject.request.iterations.is_none() {
-                    self.tune(subject, step, builds)?;
+                    self.tune(subject, step)?;
                 }
             }
             let mut executions = 0;
@@ -186,7 +185,7 @@ impl Runner<'_> {
     ) -> Result<Ended> {
         let mut ended = Ended::Measured;
         for version in step.versions.iter().copied() {
-            let outcome = self.execute_alone(subject, step, version, measuring.builds)?;
+            let outcome = self.execute_alone(subject, step, version)?;
             self.record(measuring, subject, step, version, outcome.as_ref())?;
             let Ok(execution) = outcome else {
                 // The other version is executed all the same: it may fail too.
@@ -194,7 +193,7 @@ impl Runner<'_> {
                 continue;
             };
             self.report_incidents(subject, &execution);
-            self.tune_again_if_needed(subject, step, version, measuring.builds, &execution)?;
+            self.tune_again_if_needed(subject, step, version, &execution)?;
         }
         Ok(ended)
     }
@@ -218,7 +217,7 @@ impl Runner<'_> {
     pub(super) fn report_incidents(&self, subject: &Subject<'_>, execution: &Execution) {
         let (warm_up, measured) = (execution.warm_up, execution.measured_time());
         let own = execution.own_wall();
-        debug!(?warm_up, ?measured, ?own, turns = ?execution.schedule, "measured {}", subject.benchmark);
+        debug!(?warm_up, ?measured, ?own, schedule = ?execution.schedule, "measured {}", subject.benchmark);
         for incident in execution.incidents.iter().chain(&subject.fewer_measurements(execution)) {
             self.observer.incident(&subject.benchmark, incident);
         }
@@ -283,7 +282,6 @@ impl Runner<'_> {
                 let what = format!("{benchmark} is not in {}", version.version);
                 return Err(Error::new(Exit::Internal, what));
             };
-            let executables = executables_of(benchmark, builds, &target.executable);
             let harness = &*target.harness;
             let library = match harness.kind() {
                 HarnessKind::Custom => {
@@ -291,7 +289,8 @@ impl Runner<'_> {
                 }
                 _ => None,
             };
-            Ok(InVersion { harness, executables, library })
+            let builds = builds_of(benchmark, builds, &target.executable);
+            Ok(InVersion { harness, builds, library })
         };
         let needs = self.needs(benchmark);
         Ok(Subject {
@@ -318,34 +317,25 @@ impl Runner<'_> {
         })
     }
 
-    /// Executes a version once, alone. Tries again if it fails and tuning then finds fewer
-    /// iterations.
+    /// Executes a version once, alone, from the initial state of the step. Tries again if it fails and tuning then finds
+    /// fewer iterations.
     pub(super) fn execute_alone(
         &self,
         subject: &mut Subject<'_>,
         step: &Step,
         version: usize,
-        builds: &Builds,
     ) -> Result<Result<Execution, Unmeasured>> {
-        let outcome = self.execute(subject, step, version, builds)?;
+        let execute = |subject: &Subject<'_>| {
+            let request = ExecutionRequest { seed: step.initial_state, ..subject.request.clone() };
+            self.execute_once(subject, step, version, &request)
+        };
+        let outcome = execute(subject)?;
         if matches!(outcome, Err(Unmeasured::Failed(_)))
-            && self.tune_after_failure(subject, step, version, builds)?
+            && self.tune_after_failure(subject, step, version)?
         {
-            return self.execute(subject, step, version, builds);
+            return execute(subject);
         }
         Ok(outcome)
-    }
-
-    /// Executes a version once, alone, from the initial state of the step.
-    fn execute(
-        &self,
-        subject: &Subject<'_>,
-        step: &Step,
-        version: usize,
-        builds: &Builds,
-    ) -> Result<Result<Execution, Unmeasured>> {
-        let request = ExecutionRequest { seed: step.initial_state, ..subject.request.clone() };
-        self.execute_once(subject, step, version, builds, &request)
     }
 
     /// The library for executions of a version alone, if they have one.
@@ -362,15 +352,14 @@ impl Runner<'_> {
         subject: &Subject<'_>,
         step: &Step,
         version: usize,
-        builds: &Builds,
         request: &ExecutionRequest,
     ) -> Result<Result<Execution, Unmeasured>> {
         /// One that hangs is not executed again only to see which files it reads.
         const LONGEST: Duration = Duration::from_secs(10);
-        self.build_env.activate(builds.versions[version].home_of(step.build))?;
+        let BuiltProgram { executable, home } = subject.build(version, step.build)?;
+        self.build_env.activate(home)?;
         let harness = subject.versions[version].harness;
         let library = self.library_alone(&subject.versions[version]);
-        let executable = subject.executable(version, step.build)?;
         let name = &subject.benchmark.name;
         let execute =
             |conditions: &Conditions<'_>| harness.execute(executable, name, request, conditions);
@@ -440,17 +429,19 @@ pub(super) enum Ended {
     Obstacle(Obstacle),
 }
 
-/// The executable of each build, otherwise as it was listed.
-fn executables_of(
+/// The builds of a benchmark's bench target, whose executables run as `listed`.
+fn builds_of(
     benchmark: &Benchmark,
     builds: &VersionBuilds,
     listed: &Executable,
-) -> Vec<Executable> {
+) -> Vec<BuiltProgram> {
     let target = builds.target(&benchmark.bench_target());
-    let all = target.map(|target| target.builds.as_slice()).unwrap_or_default();
-    all.iter()
-        .map(|build| Executable { path: build.executable.clone(), ..listed.clone() })
-        .collect()
+    let all = target.map(|target| target.builds.as_slice()).unwrap_or_default().iter();
+    let built = |(index, build): (usize, &LinkedBuild)| BuiltProgram {
+        executable: Executable { path: build.executable.clone(), ..listed.clone() },
+        home: builds.home_of(index).to_owned(),
+    };
+    all.enumerate().map(built).collect()
 }
 
 /// The version that went first, by benchmark (its index in the list), round and build.

@@ -1,12 +1,12 @@
 //! A benchmark while it is measured, the rules for tuning its iterations again, and the conversion
 //! of an outcome to a result of the benchmark.
 
-use std::{cmp::Ordering, collections::HashSet, time::Duration};
+use std::{cmp::Ordering, collections::HashSet, path::PathBuf, time::Duration};
 
 use tracing::info;
 
 use super::{
-    preloaded::PreloadedLibrary,
+    interleaving_support::PreloadedLibrary,
     slices::{Alone, longer_slice},
 };
 use crate::{
@@ -21,7 +21,6 @@ use crate::{
 
 /// A benchmark while it is measured.
 pub(super) struct Subject<'v> {
-    /// The benchmark.
     pub(super) benchmark: Benchmark,
     /// The request of each execution, except for the initial state.
     pub(super) request: ExecutionRequest,
@@ -70,10 +69,16 @@ pub(super) enum Obstacle {
 pub(super) struct InVersion<'v> {
     /// The harness that runs it: one of another version has another command line.
     pub(super) harness: &'v dyn Harness,
-    /// The executable of each build.
-    pub(super) executables: Vec<Executable>,
+    pub(super) builds: Vec<BuiltProgram>,
     /// What it needs even if it is executed alone: its measurements are clock readings.
     pub(super) library: Option<PreloadedLibrary>,
+}
+
+/// One build of a benchmark's bench target in a version.
+pub(super) struct BuiltProgram {
+    pub(super) executable: Executable,
+    /// The directory of its compilation.
+    pub(super) home: PathBuf,
 }
 
 impl Subject<'_> {
@@ -191,9 +196,9 @@ impl Subject<'_> {
         self.versions.iter().any(|version| version.harness.kind() == HarnessKind::Libtest)
     }
 
-    /// The executable of a build of a version.
-    pub(super) fn executable(&self, version: usize, build: usize) -> Result<&Executable> {
-        self.versions[version].executables.get(build).ok_or_else(|| {
+    /// A build of a version.
+    pub(super) fn build(&self, version: usize, build: usize) -> Result<&BuiltProgram> {
+        self.versions[version].builds.get(build).ok_or_else(|| {
             Error::new(Exit::Internal, format!("{} has no build {build}", self.benchmark))
         })
     }
@@ -321,7 +326,7 @@ mod tests {
             benchmark: Benchmark { package, target, name: Name::plain("a") },
             request: testing::request(),
             versions: harnesses
-                .map(|harness| InVersion { harness, executables: Vec::new(), library: None })
+                .map(|harness| InVersion { harness, builds: Vec::new(), library: None })
                 .into(),
             retuning: Retuning::default(),
             mode: Mode::Interleaved,
@@ -392,8 +397,8 @@ mod tests {
     #[test]
     fn tuning_request_of_divan_has_all_measurements() {
         let divan = Divan { version: semver::Version::new(0, 1, 21), is_fork: false };
-        let told = ExecutionRequest { iterations: Some(7), ..request(50) };
-        let subject = Subject { request: told, ..subject([&Native, &divan]) };
+        let with_iterations = ExecutionRequest { iterations: Some(7), ..request(50) };
+        let subject = Subject { request: with_iterations, ..subject([&Native, &divan]) };
         let asked = [0, 1].map(|version| subject.tuning_request(version));
         assert_eq!(asked.each_ref().map(|asked| asked.measurements), [1, 50]);
         assert_eq!(asked.map(|asked| asked.iterations), [None, None]);

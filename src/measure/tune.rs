@@ -5,7 +5,7 @@
 use tracing::debug;
 
 use super::{
-    Builds, Runner,
+    Runner,
     schedule::Step,
     subject::{Subject, accepts_iterations, tuning_request},
 };
@@ -20,35 +20,28 @@ impl Runner<'_> {
     /// Finds the iterations of a benchmark in the store, or by executing it once.
     ///
     /// A benchmark that fails here fails again when it is measured, and is reported then.
-    pub(super) fn tune(
-        &self,
-        subject: &mut Subject<'_>,
-        step: &Step,
-        builds: &Builds,
-    ) -> Result<()> {
+    pub(super) fn tune(&self, subject: &mut Subject<'_>, step: &Step) -> Result<()> {
         if subject.is_custom() {
-            return self.check_work(subject, step, builds);
+            return self.check_work(subject, step);
         }
         if !subject.is_tunable() {
             return Ok(());
         }
-        let known = self.known_iterations(&subject.benchmark, &subject.request)?;
-        if known.is_some() {
-            subject.request.iterations = known;
-            return Ok(());
+        subject.request.iterations = self.known_iterations(&subject.benchmark, &subject.request)?;
+        match (subject.request.iterations, step.versions.as_slice()) {
+            (None, &[first, ..]) => self.tune_anew(subject, step, first),
+            _ => Ok(()),
         }
-        let first = step.versions.first().copied().unwrap_or_default();
-        self.tune_anew(subject, step, first, builds)
     }
 
     /// Checks once that each version of a program does the same work in every execution, and finds how many of its
     /// measurements are taken together. Without a number of iterations, an execution makes this check. A version that
     /// fails is executed so again, which shows why.
-    fn check_work(&self, subject: &mut Subject<'_>, step: &Step, builds: &Builds) -> Result<()> {
+    fn check_work(&self, subject: &mut Subject<'_>, step: &Step) -> Result<()> {
         if !self.checked.borrow().contains(&subject.benchmark) {
             for version in step.versions.iter().copied() {
                 subject.request.iterations = None;
-                self.tune_anew(subject, step, version, builds)?;
+                self.tune_anew(subject, step, version)?;
                 if subject.request.iterations.is_none() {
                     return Ok(());
                 }
@@ -67,7 +60,6 @@ impl Runner<'_> {
         subject: &mut Subject<'_>,
         step: &Step,
         version: usize,
-        builds: &Builds,
         execution: &Execution,
     ) -> Result<()> {
         let Some(iterations) = subject.request.iterations.filter(|_| subject.is_tunable()) else {
@@ -79,7 +71,7 @@ impl Runner<'_> {
         }
         let lasted = execution.compared_with_floor();
         if subject.retuning.is_needed(version, iterations, lasted) {
-            self.tune_anew(subject, step, version, builds)?;
+            self.tune_anew(subject, step, version)?;
         }
         Ok(())
     }
@@ -91,26 +83,19 @@ impl Runner<'_> {
         subject: &mut Subject<'_>,
         step: &Step,
         version: usize,
-        builds: &Builds,
     ) -> Result<bool> {
         let before = subject.request.iterations;
         if before.is_none() || !subject.is_tunable() {
             return Ok(false);
         }
         subject.retuning.settle();
-        self.tune_anew(subject, step, version, builds)?;
+        self.tune_anew(subject, step, version)?;
         Ok(subject.request.iterations < before)
     }
 
-    fn tune_anew(
-        &self,
-        subject: &mut Subject<'_>,
-        step: &Step,
-        version: usize,
-        builds: &Builds,
-    ) -> Result<()> {
+    fn tune_anew(&self, subject: &mut Subject<'_>, step: &Step, version: usize) -> Result<()> {
         let request = subject.tuning_request(version);
-        if let Ok(execution) = self.execute_once(subject, step, version, builds, &request)?
+        if let Ok(execution) = self.execute_once(subject, step, version, &request)?
             && let Some(found) = self.record_tuned(&subject.benchmark, &request, &execution)?
         {
             subject.request.iterations = Some(found);

@@ -22,7 +22,8 @@ use crate::{
     harness::{Conditions, Filter, Harness, Renamed, has_threads},
     impact::FileState,
     model::{
-        Absence, BenchTarget, Benchmark, FailedTarget, HarnessKind, Implementation, Name, Version,
+        Absence, BenchTarget, Benchmark, FailedTarget, HarnessKind, Implementation, Name,
+        PlannedVersion, Version,
     },
     project::{Project, source_of},
 };
@@ -113,6 +114,12 @@ impl ListedVersion {
     /// Its compiler in a line: `rustc 1.95.0 (59807616e 2026-04-14)`.
     pub fn compiler(&self) -> &str {
         self.compilation.record.rustc.lines().next().unwrap_or_default()
+    }
+
+    /// The version as an experiment plans it.
+    pub(super) fn planned(&self) -> PlannedVersion {
+        let toolchain = self.compilation.record.rustc.clone();
+        PlannedVersion { version: self.version.clone(), toolchain }
     }
 
     /// Digest of the values that this version's files give to the environment variables of a bench

@@ -39,46 +39,21 @@ pub enum ClockReadings {
     Laps,
 }
 
-impl fmt::Display for ClockReadings {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Pairs => "pairs",
-            Self::Laps => "laps",
-        })
-    }
-}
+names!(ClockReadings { Pairs = "pairs", Laps = "laps", });
+
+names!(HarnessKind {
+    Native = "native",
+    Criterion = "criterion",
+    Divan = "divan",
+    Libtest = "libtest",
+    Command = "command",
+    Custom = "custom",
+});
 
 impl HarnessKind {
-    /// Every kind.
-    pub const ALL: [Self; 6] =
-        [Self::Native, Self::Criterion, Self::Divan, Self::Libtest, Self::Command, Self::Custom];
-
-    /// The name of the kind in configuration, reports and stored results.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Native => "native",
-            Self::Criterion => "criterion",
-            Self::Divan => "divan",
-            Self::Libtest => "libtest",
-            Self::Command => "command",
-            Self::Custom => "custom",
-        }
-    }
-
     /// True for programs that `bench.toml` runs: their benchmarks are no functions that a harness calls.
     pub const fn is_program(self) -> bool {
         matches!(self, Self::Command | Self::Custom)
-    }
-
-    /// Parses [`name`](Self::name); `None` for any other text.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.name() == name)
-    }
-}
-
-impl fmt::Display for HarnessKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
     }
 }
 

@@ -13,20 +13,9 @@ pub const MOST_PARALLEL: u32 = 32;
 pub const SLOWER_THAN_ALONE: f64 = 1.1;
 
 /// How the executions of two versions are interleaved.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    Default,
-    PartialEq,
-    Eq,
-    Hash,
-    Serialize,
-    Deserialize,
-    JsonSchema,
-    clap::ValueEnum,
-)]
+#[derive(Serialize, Deserialize, JsonSchema, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Mode {
     /// Both run at once and alternate when they read the clock, on one CPU or, if other threads work, on all, where a
     /// benchmark supports that; otherwise one execution runs after the other.

@@ -6,20 +6,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The arrangement of an executable's functions.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    Default,
-    PartialEq,
-    Eq,
-    Hash,
-    Serialize,
-    Deserialize,
-    JsonSchema,
-    clap::ValueEnum,
-)]
+#[derive(Serialize, Deserialize, JsonSchema, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Layout {
     /// Each function that several versions have gets the same address in build k of all of them, if they are built
     /// together; a version that is built alone gets `same-order`.
@@ -42,39 +31,20 @@ pub enum Layout {
     Rehashed,
 }
 
-impl Layout {
-    /// Every layout.
-    pub const ALL: [Self; 7] = [
-        Self::SameAddress,
-        Self::SameOrder,
-        Self::Shuffled,
-        Self::Padded,
-        Self::Aligned,
-        Self::Default,
-        Self::Rehashed,
-    ];
-
-    /// Parses the [shown](fmt::Display) name of a layout; `None` for any other text.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|layout| layout.to_string() == name)
-    }
-}
+names!(Layout {
+    SameAddress = "same-address",
+    SameOrder = "same-order",
+    Shuffled = "shuffled",
+    Padded = "padded",
+    Aligned = "aligned",
+    Default = "default",
+    Rehashed = "rehashed",
+});
 
 /// The source of a version's builds.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    Default,
-    PartialEq,
-    Eq,
-    Hash,
-    Serialize,
-    Deserialize,
-    JsonSchema,
-    clap::ValueEnum,
-)]
+#[derive(Serialize, Deserialize, JsonSchema, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Strategy {
     /// Relink if compiling is reproducible here, else rebuild.
     #[default]
@@ -84,6 +54,8 @@ pub enum Strategy {
     /// Compile once for every build, as in Kalibera & Tuma 2006.
     Rebuild,
 }
+
+names!(Strategy { Auto = "auto", Relink = "relink", Rebuild = "rebuild", });
 
 /// The seed of an experiment's first stage: derived from the seed in the settings and, for a comparison, from the
 /// identities of the two versions.
@@ -172,30 +144,6 @@ impl FromStr for LayoutSeed {
     fn from_str(text: &str) -> Result<Self, String> {
         let seed = text.parse().ok().and_then(Self::new);
         seed.ok_or_else(|| format!("`{text}` is not a layout seed: expected 1 to {}", u32::MAX - 1))
-    }
-}
-
-impl fmt::Display for Layout {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::SameAddress => "same-address",
-            Self::SameOrder => "same-order",
-            Self::Shuffled => "shuffled",
-            Self::Padded => "padded",
-            Self::Aligned => "aligned",
-            Self::Default => "default",
-            Self::Rehashed => "rehashed",
-        })
-    }
-}
-
-impl fmt::Display for Strategy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Auto => "auto",
-            Self::Relink => "relink",
-            Self::Rebuild => "rebuild",
-        })
     }
 }
 

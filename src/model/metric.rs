@@ -24,24 +24,13 @@ pub enum Unit {
     Allocations,
 }
 
-impl Unit {
-    /// The unit's symbol in reports and stored results.
-    pub const fn symbol(self) -> &'static str {
-        match self {
-            Self::Nanoseconds => "ns",
-            Self::Instructions => "instructions",
-            Self::Cycles => "cycles",
-            Self::Bytes => "bytes",
-            Self::Allocations => "allocations",
-        }
-    }
-}
-
-impl fmt::Display for Unit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.symbol())
-    }
-}
+names!(Unit {
+    Nanoseconds = "ns",
+    Instructions = "instructions",
+    Cycles = "cycles",
+    Bytes = "bytes",
+    Allocations = "allocations",
+});
 
 /// A measured quantity of a benchmark, for instance its wall time per iteration in nanoseconds.
 ///
@@ -146,20 +135,18 @@ impl Metric {
 }
 
 impl FromStr for Metric {
-    type Err = UnknownMetric;
+    type Err = String;
 
-    fn from_str(name: &str) -> Result<Self, Self::Err> {
+    fn from_str(name: &str) -> Result<Self, String> {
         let name = if name == "wall-time" { "wall" } else { name };
         let found = Self::KNOWN.into_iter().find(|(known, _)| *known == name);
-        let (name, unit) = found.ok_or_else(|| UnknownMetric(name.to_owned()))?;
+        let (name, unit) = found.ok_or_else(|| {
+            let known = Self::KNOWN.map(|(name, _)| name).join(", ");
+            format!("no metric is called `{name}`; there are {known}")
+        })?;
         Ok(Self { name: name.to_owned(), unit })
     }
 }
-
-/// The error for a name that no metric has.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("no metric is called `{0}`; there are {known}", known = Metric::KNOWN.map(|(name, _)| name).join(", "))]
-pub struct UnknownMetric(pub String);
 
 impl fmt::Display for Metric {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -172,11 +159,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn unit_is_exchanged_as_its_symbol() {
+    fn unit_is_exchanged_as_its_name() {
         for unit in
             [Unit::Nanoseconds, Unit::Instructions, Unit::Cycles, Unit::Bytes, Unit::Allocations]
         {
-            assert_eq!(serde_json::json!(unit), unit.symbol());
+            assert_eq!(serde_json::json!(unit), unit.name());
         }
     }
 

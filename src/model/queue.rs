@@ -1,28 +1,14 @@
 //! Comparisons that wait for a machine of a class, and the workers that make them. Times are ages in seconds by the clock
 //! of the database: the clocks of machines differ.
 
-use std::fmt;
-
 use clap::ValueEnum;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The order in which workers take jobs.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    Default,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Serialize,
-    Deserialize,
-    JsonSchema,
-    ValueEnum,
-)]
+#[derive(Serialize, Deserialize, JsonSchema, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Priority {
     /// When nothing else waits; released for a gate, and continued later.
     BackFill,
@@ -33,15 +19,7 @@ pub enum Priority {
     Gate,
 }
 
-impl fmt::Display for Priority {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::BackFill => "back-fill",
-            Self::Normal => "normal",
-            Self::Gate => "gate",
-        })
-    }
-}
+names!(Priority { BackFill = "back-fill", Normal = "normal", Gate = "gate", });
 
 /// The state of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -66,17 +44,13 @@ impl JobState {
     }
 }
 
-impl fmt::Display for JobState {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Queued => "queued",
-            Self::Running => "running",
-            Self::Done => "done",
-            Self::Failed => "failed",
-            Self::Cancelled => "cancelled",
-        })
-    }
-}
+names!(JobState {
+    Queued = "queued",
+    Running = "running",
+    Done = "done",
+    Failed = "failed",
+    Cancelled = "cancelled",
+});
 
 /// A comparison in the queue.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

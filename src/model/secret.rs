@@ -109,7 +109,7 @@ mod tests {
         ];
         assert_eq!(stored, expected);
         let other = words(&["-Zx", "--config", "env.A=\"t\"", "--config=http.proxy='s'", "a=s"]);
-        assert_ne!(stored_cargo_args(&other), stored, "other values are told apart");
+        assert_ne!(stored_cargo_args(&other), stored, "other values have other hashes");
     }
 
     #[test]

@@ -1,7 +1,5 @@
 //! The reasons why a benchmark is not measured: it behaves the same, or one version does not have it.
 
-use std::fmt;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -17,29 +15,7 @@ pub enum SkipReason {
     Unaffected,
 }
 
-impl SkipReason {
-    /// All reasons.
-    pub const ALL: [Self; 2] = [Self::Identical, Self::Unaffected];
-
-    /// The verdict in one word, for reports and stored results.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Identical => "identical",
-            Self::Unaffected => "unaffected",
-        }
-    }
-
-    /// Parses [`name`](Self::name); `None` for any other text.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|sameness| sameness.name() == name)
-    }
-}
-
-impl fmt::Display for SkipReason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
+names!(SkipReason { Identical = "identical", Unaffected = "unaffected", });
 
 /// Why one of two versions lacks a benchmark of the other.
 #[derive(
@@ -146,9 +122,9 @@ mod tests {
 
     #[test]
     fn skip_reason_is_found_by_its_exchanged_name() {
-        for sameness in SkipReason::ALL {
-            assert_eq!(SkipReason::from_name(sameness.name()), Some(sameness));
-            assert_eq!(serde_json::to_value(sameness).unwrap(), sameness.name());
+        for reason in SkipReason::ALL {
+            assert_eq!(SkipReason::from_name(reason.name()), Some(reason));
+            assert_eq!(serde_json::to_value(reason).unwrap(), reason.name());
         }
         assert_eq!(SkipReason::from_name("unchanged"), None);
     }

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     elf::Cause,
-    impact::{Impact, ReachedFunction},
+    impact::{EnteredFunction, Impact},
 };
 
 /// The maximum number of functions, files or variables named for a benchmark.
@@ -73,10 +73,10 @@ fn without_inner_modules(name: &str) -> String {
 /// `executes fold (new, 90 bytes)`. Uncertainties follow `because`, such as `measured because`.
 pub fn words(impact: &Impact, because: &str, most: usize) -> Text {
     let Impact { functions, files, variables, uncertainties } = impact;
-    let (measured, set_up): (Vec<&ReachedFunction>, Vec<&ReachedFunction>) =
+    let (measured, set_up): (Vec<&EnteredFunction>, Vec<&EnteredFunction>) =
         functions.iter().partition(|function| function.while_measuring);
     let functions =
-        |functions: &[&ReachedFunction], more| listed(functions, |one| function(one), more, most);
+        |functions: &[&EnteredFunction], more| listed(functions, |one| function(one), more, most);
     let mut parts = Vec::new();
     if !measured.is_empty() {
         parts.push(Text::from("executes ").append(functions(&measured, "")));
@@ -106,7 +106,7 @@ pub fn words(impact: &Impact, because: &str, most: usize) -> Text {
 }
 
 /// A function and its sizes: `fold (624 -> 524 bytes, stack 24 -> 88 bytes)`.
-pub fn function(function: &ReachedFunction) -> Text {
+pub fn function(function: &EnteredFunction) -> Text {
     let named = function_name(function.name.as_str());
     if let Cause::Data(data) = &function.cause {
         return match data {

@@ -98,7 +98,7 @@ pub fn value(value: f64, unit: Unit) -> String {
         Unit::Nanoseconds => four_digits(value, 1000.0, ["ns", "µs", "ms", "s"]),
         Unit::Bytes => four_digits(value, 1024.0, ["B", "KiB", "MiB", "GiB"]),
         Unit::Instructions | Unit::Cycles | Unit::Allocations => {
-            let (number, things) = (count_of(value), unit.symbol());
+            let (number, things) = (count_of(value), unit.name());
             let things = if number == "1" { things.trim_end_matches('s') } else { things };
             format!("{number} {things}")
         }

@@ -13,12 +13,11 @@
 use std::collections::BTreeMap;
 
 use super::{
-    alpha_spending::AlphaSpending,
-    assessment::Assessment,
+    analysis::Assessment,
     comparison::{Change, Comparison, Direction},
     components::Interval,
-    criteria::Criteria,
-    rule::Rule,
+    criteria::{Criteria, Rule},
+    sequential::AlphaSpending,
     summary::Summary,
     verdict::{Evidence, InconclusiveReason, Verdict},
 };

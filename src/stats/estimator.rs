@@ -122,18 +122,15 @@ impl fmt::Display for Estimator {
 }
 
 impl FromStr for Estimator {
-    type Err = UnknownEstimator;
+    type Err = String;
 
-    fn from_str(name: &str) -> Result<Self, Self::Err> {
-        let found = Self::ALL.into_iter().find(|estimator| estimator.name() == name);
-        found.ok_or_else(|| UnknownEstimator(name.to_owned()))
+    fn from_str(name: &str) -> Result<Self, String> {
+        Self::ALL.into_iter().find(|estimator| estimator.name() == name).ok_or_else(|| {
+            let known = Self::ALL.map(Self::name).join(", ");
+            format!("no estimator is called `{name}`; there are {known}")
+        })
     }
 }
-
-/// The name of no estimator.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("no estimator is called `{0}`; there are {known}", known = Estimator::ALL.map(Estimator::name).join(", "))]
-pub struct UnknownEstimator(pub String);
 
 #[cfg(test)]
 mod tests {

@@ -90,6 +90,16 @@ fn fold(parallel: [f64; PARALLEL]) -> f64 {
     ((a + b) + (c + d)) + ((e + f) + (g + h))
 }
 
+/// The whole part of a number that is not negative, for indices and counts.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "it saturates, and NaN gives 0"
+)]
+pub fn whole(number: f64) -> usize {
+    number as usize
+}
+
 /// The middle value, or the mean of the two in the middle; NaN if empty. Sorts the values.
 pub fn median(values: &mut [f64]) -> f64 {
     values.sort_unstable_by(f64::total_cmp);

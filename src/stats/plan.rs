@@ -18,7 +18,7 @@ use super::{
     data::{BuildMeasurements, Measurements},
     distribution::t_quantile,
     estimator::{Estimator, Scratch},
-    moments::Moments,
+    moments::{Moments, whole},
     power::smallest,
 };
 use crate::model::SampleSizes;
@@ -71,15 +71,10 @@ impl Optimum {
     }
 
     /// Rounds to a whole number from 1 to `cap` (or 1, if that is 0): up, as in (8) of the 2005 paper.
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "casts of floats saturate, and the cap is a usize"
-    )]
     pub fn at_most(self, cap: usize) -> usize {
         let cap = cap.max(1);
         match self {
-            Self::About(number) => (number.ceil() as usize).clamp(1, cap),
+            Self::About(number) => whole(number.ceil()).clamp(1, cap),
             Self::Unlimited => cap,
             Self::Indifferent => 1,
         }
@@ -148,15 +143,10 @@ pub fn builds_for_half_width(
 /// With this number the value lies within `half_width` of the mean with at least this confidence, exactly for normal
 /// builds of any true standard deviation: only `s0` chooses the number, and it is independent of the mean. Unreachable
 /// numbers saturate.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "casts of floats saturate, and a square is not negative"
-)]
 pub fn builds_by_stein(first: usize, deviation: f64, half_width: f64, confidence: f64) -> usize {
     let t = t_quantile(f64::midpoint(1.0, confidence), first as f64 - 1.0);
     let builds = (t * deviation / half_width).powi(2).ceil();
-    first.max(builds as usize)
+    first.max(whole(builds))
 }
 
 /// The candidate numbers of measurements, up to the length of the executions.
@@ -264,12 +254,11 @@ const MOST_ITERATIONS: f64 = 1000.0;
 /// (11), with `a = 0.009 / τ_prec` and `b = 0.5`. About 1,000 iterations for a routine of no time at all, falling to 1
 /// as `t` (nanoseconds for an iteration) exceeds the accuracy of the clock. `rbench-harness` starts from it, before it
 /// raises iterations to the minimum time.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "within 1..=1000")]
 pub fn oracle(t: f64) -> u64 {
     let logistic = 1.0
         + (MOST_ITERATIONS - 1.0)
             / (1.0 + (0.009 / CLOCK_PRECISION * (t - 0.5 * CLOCK_ACCURACY)).exp());
-    logistic.floor() as u64
+    whole(logistic) as u64
 }
 
 #[cfg(test)]

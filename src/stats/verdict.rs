@@ -4,11 +4,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    achieved_power::Power,
-    assessment::Assessment,
+    analysis::Assessment,
     comparison::{Change, Direction},
     criteria::Criteria,
     error::StatsError,
+    power::Power,
 };
 use crate::model::{Acceptance, SkipReason};
 

@@ -95,40 +95,32 @@ impl Counts {
         kinds: impl Iterator<Item = VerdictKind>,
         [added, removed, skipped_in_head, failed_targets]: [usize; 4],
     ) -> Self {
-        let kinds: Vec<VerdictKind> = kinds.collect();
-        let of = |kind| kinds.iter().filter(|one| **one == kind).count();
-        Self {
-            regressed: of(VerdictKind::Regressed),
-            accepted: of(VerdictKind::Accepted),
-            improved: of(VerdictKind::Improved),
-            failed: of(VerdictKind::Failed),
-            skipped: of(VerdictKind::Skipped),
-            not_comparable: of(VerdictKind::NotComparable),
-            inconclusive: of(VerdictKind::Inconclusive),
-            unchanged: of(VerdictKind::Unchanged),
-            unaffected: of(VerdictKind::Unaffected),
-            identical: of(VerdictKind::Identical),
-            added,
-            removed,
-            missing: removed + skipped_in_head,
-            failed_targets,
+        let missing = removed + skipped_in_head;
+        let mut counts = Self { added, removed, missing, failed_targets, ..Self::default() };
+        for kind in kinds {
+            *counts.of_kind(kind) += 1;
+        }
+        counts
+    }
+
+    const fn of_kind(&mut self, kind: VerdictKind) -> &mut usize {
+        match kind {
+            VerdictKind::Regressed => &mut self.regressed,
+            VerdictKind::Failed => &mut self.failed,
+            VerdictKind::Accepted => &mut self.accepted,
+            VerdictKind::Improved => &mut self.improved,
+            VerdictKind::NotComparable => &mut self.not_comparable,
+            VerdictKind::Inconclusive => &mut self.inconclusive,
+            VerdictKind::Unchanged => &mut self.unchanged,
+            VerdictKind::Unaffected => &mut self.unaffected,
+            VerdictKind::Identical => &mut self.identical,
+            VerdictKind::Skipped => &mut self.skipped,
         }
     }
 
     /// The number of rows with this verdict.
-    pub const fn with_verdict(&self, kind: VerdictKind) -> usize {
-        match kind {
-            VerdictKind::Regressed => self.regressed,
-            VerdictKind::Failed => self.failed,
-            VerdictKind::Accepted => self.accepted,
-            VerdictKind::Improved => self.improved,
-            VerdictKind::NotComparable => self.not_comparable,
-            VerdictKind::Inconclusive => self.inconclusive,
-            VerdictKind::Unchanged => self.unchanged,
-            VerdictKind::Unaffected => self.unaffected,
-            VerdictKind::Identical => self.identical,
-            VerdictKind::Skipped => self.skipped,
-        }
+    pub const fn with_verdict(mut self, kind: VerdictKind) -> usize {
+        *self.of_kind(kind)
     }
 
     /// The most important verdict, where a failed bench target counts as a failed benchmark; `None`

@@ -4,10 +4,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{interim::Progress, interleaving::Interleaving};
+use super::{benchmark::Interleaving, interim::Progress};
 use crate::{
     impact::Impact,
-    model::{Benchmark, Metric, Throughput},
+    model::{Benchmark, Metric, Throughput, names},
     stats::{ABOVE_MIN_EFFECT, Assessment, Change, More, Power, Summary, Verdict},
 };
 
@@ -109,6 +109,17 @@ impl DecidedRow {
         }
     }
 
+    /// The verdict on one metric, by these stages.
+    pub(super) fn of_metric(
+        benchmark: &Benchmark,
+        metric: &Metric,
+        verdict: Verdict,
+        stages: Vec<DecidedStage>,
+    ) -> Self {
+        let metric = Some(metric.clone());
+        Self { metric, stages, ..Self::without_metric(benchmark, verdict) }
+    }
+
     /// The stage that decides.
     pub fn decisive(&self) -> Option<&DecidedStage> {
         self.stages.last()
@@ -179,21 +190,20 @@ pub enum VerdictKind {
     Skipped,
 }
 
-impl VerdictKind {
-    /// Every kind, in order of importance.
-    pub const ALL: [Self; 10] = [
-        Self::Regressed,
-        Self::Failed,
-        Self::Accepted,
-        Self::Improved,
-        Self::NotComparable,
-        Self::Inconclusive,
-        Self::Unchanged,
-        Self::Unaffected,
-        Self::Identical,
-        Self::Skipped,
-    ];
+names!(VerdictKind {
+    Regressed = "regressed",
+    Failed = "failed",
+    Accepted = "accepted",
+    Improved = "improved",
+    NotComparable = "not comparable",
+    Inconclusive = "inconclusive",
+    Unchanged = "unchanged",
+    Unaffected = "unaffected",
+    Identical = "identical",
+    Skipped = "skipped",
+});
 
+impl VerdictKind {
     /// The kind of a verdict.
     pub const fn new(verdict: &Verdict) -> Self {
         match verdict {
@@ -213,21 +223,5 @@ impl VerdictKind {
     /// True if the verdict reports a change.
     pub const fn is_change(self) -> bool {
         matches!(self, Self::Regressed | Self::Accepted | Self::Improved)
-    }
-
-    /// The name in reports for people.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Regressed => "regressed",
-            Self::Failed => "failed",
-            Self::Accepted => "accepted",
-            Self::Improved => "improved",
-            Self::NotComparable => "not comparable",
-            Self::Inconclusive => "inconclusive",
-            Self::Unchanged => "unchanged",
-            Self::Unaffected => "unaffected",
-            Self::Identical => "identical",
-            Self::Skipped => "skipped",
-        }
     }
 }

@@ -2,14 +2,13 @@
 //!
 //! Versions of one experiment are decided by its stages, results of two experiments with the
 //! variance between experiments. `compare`, `compare --stored`, `history`, `run` and the demo all
-//! reach their verdicts here, from rows of the store.
+//! decide here, from rows of the store.
 
 use std::{cell::RefCell, collections::HashMap};
 
 use super::{
-    benchmark::{BenchmarkResults, BuildSelection},
+    benchmark::{BenchmarkResults, BuildSelection, Mixed},
     interim::Progress,
-    interleaving::Mixed,
     relation::{self, Relation, VersionRef},
     results::{Results, are_identical},
     row::{Advice, ByMean, DecidedRow, DecidedStage},
@@ -81,12 +80,11 @@ impl<'r> Verdicts<'r> {
         if let Some(row) = unmeasured(benchmark, versions) {
             return Ok(vec![row]);
         }
-        if let Some(verdict) = self.verdict_without_values(benchmark, relation)? {
-            return Ok(vec![DecidedRow::without_metric(&benchmark.benchmark, verdict)]);
-        }
         let metrics = self.metrics(benchmark, &versions);
-        if metrics.is_empty() {
-            let verdict = self.nothing_in_common(benchmark, versions);
+        let without_values = self.verdict_without_values(benchmark, relation)?;
+        let without_values = without_values
+            .or_else(|| metrics.is_empty().then(|| self.nothing_in_common(benchmark, versions)));
+        if let Some(verdict) = without_values {
             return Ok(vec![DecidedRow::without_metric(&benchmark.benchmark, verdict)]);
         }
         if versions.iter().all(|place| self.results.is_counting(place.experiment)) {
@@ -135,13 +133,8 @@ impl<'r> Verdicts<'r> {
         }
         Ok(match relation {
             Relation::Incomparable { reasons, .. } if !self.options.ignore_environment => {
-                let reason = format!(
-                    "measured under different conditions ({})",
-                    reasons.join(
-                        "; \
-                                      "
-                    )
-                );
+                let reasons = reasons.join("; ");
+                let reason = format!("measured under different conditions ({reasons})");
                 Some(Verdict::NotComparable { reason })
             }
             _ => None,
@@ -155,18 +148,16 @@ impl<'r> Verdicts<'r> {
         versions: [VersionRef; 2],
     ) -> Verdict {
         let measured = versions.map(|place| benchmark.metrics(&[place]));
-        let reason = if measured.iter().any(Vec::is_empty) {
-            "it gave no measurements".to_owned()
-        } else {
-            let wanted = match self.options.metrics.as_slice() {
-                [] => String::new(),
-                wanted => format!(" of {}", Metric::names(wanted)),
-            };
-            let [base, head] = measured.map(|metrics| Metric::names(&metrics));
-            let reason = format!("no common metric{wanted}: base has {base}, head has {head}");
-            return Verdict::NotComparable { reason };
+        if measured.iter().any(Vec::is_empty) {
+            return no_measurements();
+        }
+        let wanted = match self.options.metrics.as_slice() {
+            [] => String::new(),
+            wanted => format!(" of {}", Metric::names(wanted)),
         };
-        Verdict::Failed { reason }
+        let [base, head] = measured.map(|metrics| Metric::names(&metrics));
+        let reason = format!("no common metric{wanted}: base has {base}, head has {head}");
+        Verdict::NotComparable { reason }
     }
 
     /// Decides by the stages of the experiment that measured both versions.
@@ -177,11 +168,8 @@ impl<'r> Verdicts<'r> {
         metric: &Metric,
         criteria: &Criteria,
     ) -> Result<DecidedRow> {
-        let row = |verdict, stages| {
-            let metric = Some(metric.clone());
-            let row = DecidedRow::without_metric(&benchmark.benchmark, verdict);
-            DecidedRow { metric, stages, ..row }
-        };
+        let row =
+            |verdict, stages| DecidedRow::of_metric(&benchmark.benchmark, metric, verdict, stages);
         let analyses = benchmark.interim_analyses(versions);
         let subject = MetricData {
             benchmark,
@@ -270,11 +258,8 @@ impl<'r> Verdicts<'r> {
         criteria: &Criteria,
     ) -> Result<DecidedRow> {
         let [base, head] = versions;
-        let row = |verdict, stages| {
-            let metric = Some(metric.clone());
-            let row = DecidedRow::without_metric(&benchmark.benchmark, verdict);
-            DecidedRow { metric, stages, ..row }
-        };
+        let row =
+            |verdict, stages| DecidedRow::of_metric(&benchmark.benchmark, metric, verdict, stages);
         let interleaving = benchmark.interleaving(&versions, Stage::First).ok().flatten();
         let mode = interleaving.map_or(Mode::Sequential, |all| all.mode);
         let sessions = benchmark.session_variance(head.experiment, metric, mode, criteria)?;
@@ -288,7 +273,7 @@ impl<'r> Verdicts<'r> {
             return Ok(row(no_measurements(), Vec::new()));
         };
         let pairing = relation::pairing_across_experiments(&benchmark.layouts(versions)?);
-        let decided = self.verdicts_of(base)?.min(self.verdicts_of(head)?);
+        let decided = self.count_decided([base; 2])?.min(self.count_decided([head; 2])?);
         let [one, other] = &summaries;
         Ok(match Assessment::across(one, other, pairing, &sessions, criteria) {
             Err(error) => row(Verdict::refused(&error), Vec::new()),
@@ -302,13 +287,8 @@ impl<'r> Verdicts<'r> {
     }
 
     fn is_decided(&self, metric: &Metric) -> bool {
-        let Self { options: DecisionOptions { metrics, .. }, .. } = self;
+        let metrics = &self.options.metrics;
         if metrics.is_empty() { metric.is_default() } else { metrics.contains(metric) }
-    }
-
-    /// The number of pairs of benchmark and metric to decide for one version.
-    fn verdicts_of(&self, place: VersionRef) -> Result<usize> {
-        self.count_decided([place, place])
     }
 
     /// The number of pairs of benchmark and metric that one experiment measured in both versions,
@@ -359,8 +339,7 @@ fn by_counts(
         Some((verdict, vec![DecidedStage { summaries, assessment }]))
     });
     let (verdict, stages) = decided.unwrap_or_else(|| (no_measurements(), Vec::new()));
-    let row = DecidedRow::without_metric(&benchmark.benchmark, verdict);
-    Ok(DecidedRow { metric: Some(metric.clone()), stages, ..row })
+    Ok(DecidedRow::of_metric(&benchmark.benchmark, metric, verdict, stages))
 }
 
 /// The row of a benchmark that failed in a version, or else was skipped in one; `None` if both were

@@ -55,7 +55,7 @@ fn search(
     project.check_tables(&[first, last], console)?;
     let line = project.repository.line(&args.range)?;
     let mode = project.file.mode(args.mode);
-    let purpose = Purpose::Comparison { mode, patience: StoppingRule::Usual };
+    let purpose = Purpose::Comparison { mode, stopping: StoppingRule::Usual };
     let settings = ExperimentSettings::resolve(project, &experiment, purpose);
     let verdicts = VerdictSettings::resolve(&project.file, &args.criteria)?;
     let verdicts = only_kind(args, verdicts, console)?;

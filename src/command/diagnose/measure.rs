@@ -104,7 +104,7 @@ impl Measuring<'_, '_> {
         let (load, uninterrupted) = (self.effort.load, self.runner.leaves_out_interruptions());
         let diagnosis = DiagnosisSettings { part, load, uninterrupted };
         let efforts = SamplingConfigs::uniform(effort, Purpose::OneVersion);
-        self.runner.set_settings(self.settings.for_part(diagnosis, efforts));
+        self.runner.measure_by(self.settings.for_part(diagnosis, efforts));
     }
 
     fn begin(&self) -> Result<StartedExperiment> {

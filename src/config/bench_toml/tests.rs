@@ -126,7 +126,7 @@ fn unreadable_file_is_an_error_and_absent_file_is_empty() {
     let real = directory.path().join("real.toml");
     fs::write(&real, "[build]\nseed = 7\n").unwrap();
     symlink(&real, &path).unwrap();
-    assert_eq!(read().unwrap().build().seed, Some(7));
+    assert_eq!(read().unwrap().tables.build.seed, Some(7));
 }
 
 #[test]
@@ -138,14 +138,14 @@ fn config_options_override_keys_of_the_file() {
     let text = "[build]\nprofile = 'dev'\njobs = 3\n[[harness]]\nbench = 'x'\nharness = 'divan'\n";
     let file =
         set(text, &["build.jobs=2", "build.strategy=relink", "experiment.warm-up='9ms'"]).unwrap();
-    let build = file.build();
+    let build = file.tables.build;
     assert_eq!((build.profile.as_deref(), build.jobs), (Some("dev"), Some(2)));
     assert_eq!(build.strategy, Some(crate::model::Strategy::Relink));
-    assert_eq!(file.sampling().warm_up, Some(Duration::from_millis(9)));
+    assert_eq!(file.tables.experiment.warm_up, Some(Duration::from_millis(9)));
     assert_eq!(file.tables.harness.len(), 1, "tables of the file stay");
     let file = set("", &["verdict.min-effect=2%", "metric.instructions.min-effect=0.5%"]).unwrap();
-    assert_eq!(file.criteria().min_effect, Some(0.02));
-    assert_eq!(file.metric().instructions.min_effect, Some(0.005));
+    assert_eq!(file.tables.verdict.min_effect, Some(0.02));
+    assert_eq!(file.tables.metric.min_effect("instructions"), Some(0.005));
     for (setting, reason) in [
         ("build.jobs=0", "--config build.jobs=0"),
         ("build.speed=high", "unknown field `speed`"),

@@ -15,8 +15,8 @@ fn alone(file: &BenchToml, flags: SamplingOptions) -> SamplingConfigs {
     SamplingConfigs::resolve(file, flags, Purpose::OneVersion)
 }
 
-const fn comparison(mode: Mode, patience: StoppingRule) -> Purpose {
-    Purpose::Comparison { mode, patience }
+const fn comparison(mode: Mode, stopping: StoppingRule) -> Purpose {
+    Purpose::Comparison { mode, stopping }
 }
 
 fn benchmark(target: &str, id: &str) -> Benchmark {
@@ -51,7 +51,7 @@ fn interleaved_mode_defaults_to_more_shorter_measurements() {
             config.min_time.as_millis(),
         )
     };
-    let of = |looks: &str, m, n, min_time| (looks.to_owned(), m, n, min_time);
+    let of = |builds: &str, m, n, min_time| (builds.to_owned(), m, n, min_time);
     assert_eq!(interleaved("", no_options()), of("5..20", 1, 80, 1));
     let text = "[experiment]\nmeasurements = 7\nmin-time = '3ms'\n";
     assert_eq!(interleaved(text, no_options()), of("5..20", 1, 7, 3));
@@ -63,15 +63,15 @@ fn interleaved_mode_defaults_to_more_shorter_measurements() {
 
 #[test]
 fn stopping_rule_sets_the_maximum_unless_builds_are_given() {
-    let looks = |text: &str, patience| {
-        let purpose = comparison(Mode::Sequential, patience);
+    let analyses = |text: &str, stopping| {
+        let purpose = comparison(Mode::Sequential, stopping);
         let configs = SamplingConfigs::resolve(&file(text).unwrap(), no_options(), purpose);
         configs.common().interim_analyses.to_string()
     };
-    let patience = [StoppingRule::Usual, StoppingRule::Budget, StoppingRule::UntilDecided];
-    assert_eq!(patience.map(|one| looks("", one)), ["5..20", "5..40", "5..160"]);
+    let stopping = [StoppingRule::Usual, StoppingRule::Budget, StoppingRule::UntilDecided];
+    assert_eq!(stopping.map(|one| analyses("", one)), ["5..20", "5..40", "5..160"]);
     let text = "[experiment]\nbuilds = '6..9'\n";
-    assert_eq!(patience.map(|one| looks(text, one)), ["6..9"; 3]);
+    assert_eq!(stopping.map(|one| analyses(text, one)), ["6..9"; 3]);
     // One version has no interim analyses.
     assert_eq!(
         alone(&file(text).unwrap(), no_options()).common().interim_analyses,

@@ -402,7 +402,7 @@ impl Examination {
         };
         let things = match metric.unit {
             Unit::Nanoseconds | Unit::Bytes => "",
-            unit => unit.symbol(),
+            unit => unit.name(),
         };
         let divisors = iter::successors(Some(1.0), |divisor| Some(divisor * step));
         let fitting = divisors.zip(names).take_while(|(divisor, _)| *divisor <= typical).last();

@@ -16,7 +16,7 @@ use super::{
 use crate::{
     elf::{Cause, ChangedFunction, FunctionDiff, FunctionSet, Name, NotComparable, SizedFunction},
     error::Result,
-    impact::{Impact, ReachedFunction, is_harness_function},
+    impact::{EnteredFunction, Impact, is_harness_function},
     model::{BenchTarget, Benchmark, Version},
 };
 
@@ -307,7 +307,7 @@ impl ExecutedFunctions {
     /// The benchmarks that execute the function with this instance, which is the head's if the head
     /// has it.
     fn executing(&self, instance: u64, has: InVersions) -> Vec<&Benchmark> {
-        let is_it = |function: &ReachedFunction| {
+        let is_it = |function: &EnteredFunction| {
             let versions = match has {
                 InVersions::Both => [true, true],
                 InVersions::OnlyBase => [true, false],
@@ -387,7 +387,7 @@ mod tests {
     use super::*;
     use crate::{
         elf::Cause,
-        impact::{Impact, ReachedFunction},
+        impact::{EnteredFunction, Impact},
         report::{
             style,
             testing::{HOSTILE, assert_harmless, assert_keeps, benchmark, target, version},
@@ -464,7 +464,7 @@ mod tests {
         for (number, function) in report.targets[0].diff.changed.iter_mut().enumerate().skip(1) {
             function.instance = 0x100 + number as u64;
         }
-        let function = |name: &str, instance, sizes: [Option<u64>; 2]| ReachedFunction {
+        let function = |name: &str, instance, sizes: [Option<u64>; 2]| EnteredFunction {
             name: Name::demangle(name),
             instance,
             base_size: sizes[0],

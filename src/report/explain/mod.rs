@@ -17,7 +17,7 @@ use crate::{
     callgrind::{Callee, Code, FunctionDifference, Place},
     compare::ExplainedBenchmark,
     error::Result,
-    impact::{Impact, ReachedFunction},
+    impact::{EnteredFunction, Impact},
     model::{Benchmark, DependencyChange, Version},
 };
 
@@ -211,7 +211,7 @@ impl ExplainedBenchmark {
     }
 
     /// True if the function was executed during the measurement.
-    fn is_counted(&self, reached: &ReachedFunction) -> bool {
+    fn is_counted(&self, reached: &EnteredFunction) -> bool {
         self.explanation.functions.iter().any(|function| {
             let of_program = matches!(function.place, Place::Program(_));
             of_program && function.code.differs() && function.name == reached.name

@@ -4,7 +4,7 @@ use super::*;
 use crate::{
     callgrind::{Callee, Code, Executed, Explanation, Place},
     elf::{Cause, ChangedFunction, Name, SizedFunction},
-    impact::{Impact, ReachedFunction},
+    impact::{EnteredFunction, Impact},
     model::DependencyChange,
     report::{
         style,
@@ -87,7 +87,7 @@ fn report(name: &str) -> ExplainedBenchmark {
         },
         same("still", executed(5.0, 12_500.0, 1.0, 5.0), executed(5.0, 12_500.0, 1.0, 5.0)),
     ];
-    let set_up = ReachedFunction {
+    let set_up = EnteredFunction {
         name: Name::demangle(&format!("prepare {name}")),
         instance: 1,
         base_size: None,

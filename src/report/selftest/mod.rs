@@ -265,8 +265,8 @@ impl SelftestReport {
             format!("{}, {}", all.regressed, all.improved)
         });
         add("shown to be unchanged", &|all| proportion_text(all.unchanged));
-        if self.modes.iter().any(|result| result.fitness.unjudged > 0) {
-            add("failed or skipped", &|all| all.unjudged.to_string());
+        if self.modes.iter().any(|result| result.fitness.undecided > 0) {
+            add("failed or skipped", &|all| all.undecided.to_string());
         }
         let usual = format!("p values: \u{221a}N\u{b7}D (usual: below {})", Uniformity::USUAL);
         add(&usual, &|all| all.uniformity.map_or_else(unknown, p_values));

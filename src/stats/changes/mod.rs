@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use self::model::{Datum, Model};
 use super::{
     distribution::{chi_squared_quantile, t_quantile},
-    moments::{Moments, median},
+    moments::{Moments, median, whole},
     segmentation::Sums,
     sessions::SessionVariance,
     summary::Summary,
@@ -362,20 +362,15 @@ fn excess(pairs: &[(f64, f64)]) -> f64 {
 
 /// The mean of the smallest 80 % of the values; the last of them counts in part, so that the mean is continuous in the
 /// number of values.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "the whole part of a share of a count is a count"
-)]
 fn mean_of_smallest(values: &mut [f64]) -> f64 {
     let kept = KEPT * values.len() as f64;
-    let whole = kept as usize;
+    let all = whole(kept);
     let mut sum = 0.0;
-    if whole < values.len() {
-        let (_, next, _) = values.select_nth_unstable_by(whole, f64::total_cmp);
-        sum += (kept - whole as f64) * *next;
+    if all < values.len() {
+        let (_, next, _) = values.select_nth_unstable_by(all, f64::total_cmp);
+        sum += (kept - all as f64) * *next;
     }
-    (sum + values[..whole].iter().sum::<f64>()) / kept
+    (sum + values[..all].iter().sum::<f64>()) / kept
 }
 
 /// The factor by which slow wandering makes means of many values vary more than their standard errors imply; 1 if it is

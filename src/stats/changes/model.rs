@@ -25,7 +25,7 @@ use crate::stats::segmentation::{self, Sums};
 pub(super) const SHORTEST: usize = 2;
 
 /// The limit of alternations; the changes repeat long before.
-const TURNS: usize = 30;
+const ALTERNATIONS: usize = 30;
 
 /// Conjugate gradients end at this share of the first residual.
 const TOLERANCE: f64 = 1e-10;
@@ -215,7 +215,7 @@ impl Model {
     /// Alternates both steps until nothing moves; reports the minimised sum after each of them.
     pub fn settle(&self, mut fit: Fit, penalty: f64, mut after: impl FnMut(f64)) -> Fit {
         after(fit.total(penalty));
-        for _ in 0..TURNS {
+        for _ in 0..ALTERNATIONS {
             let changes = self.sums(&fit).divide(penalty, SHORTEST);
             if changes == fit.changes {
                 break;

@@ -47,7 +47,7 @@ pub struct Fitness {
     pub interleaved: usize,
     /// The number of rows that failed or skipped themselves.
     #[serde(rename = "rows_undecided")]
-    pub unjudged: usize,
+    pub undecided: usize,
     /// The rate at which the first stage may flag unchanged benchmarks.
     #[schemars(range(min = 0, max = 1))]
     pub target_error_rate: f64,
@@ -127,7 +127,7 @@ impl Fitness {
             repetitions,
             rows: decided.len(),
             interleaved: decided.iter().filter(is_interleaved).count(),
-            unjudged: rows.len() - decided.len(),
+            undecided: rows.len() - decided.len(),
             flagged: Proportion::count(&decided, |(_, first)| first.is_flagged),
             target_error_rate: target_rate,
             regressed: reported(VerdictKind::Regressed).count(),

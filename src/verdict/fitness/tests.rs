@@ -64,7 +64,7 @@ fn fit_machine_has_no_findings() {
     let fitness = fitness(FIT);
     assert_eq!(fitness.findings, []);
     assert!(fitness.fit);
-    assert_eq!((fitness.rows, fitness.interleaved, fitness.unjudged), (100, 100, 0));
+    assert_eq!((fitness.rows, fitness.interleaved, fitness.undecided), (100, 100, 0));
     assert_eq!(fitness.misleading(), Proportion { count: 0, of: 40 });
     assert_eq!(fitness.floors.len(), 5);
     assert!((fitness.floors[0].deviation - 0.01).abs() < 1e-12);
@@ -111,6 +111,6 @@ fn nothing_decided_is_unfit() {
     }
     let fitness = Fitness::evaluate(&rows, 1, 0.05);
     assert_eq!(fitness.findings, [Finding::Nothing]);
-    assert_eq!(fitness.unjudged, 5);
+    assert_eq!(fitness.undecided, 5);
     assert!(!fitness.fit);
 }

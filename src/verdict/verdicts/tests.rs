@@ -136,7 +136,7 @@ fn no_common_metric_is_not_comparable() {
     let filling = Filling::begin(&store, &["base", "head"], &["a"]);
     filling.measure("a", 0, Stage::First, &[(WALL, 100.0)]);
     filling.measure("a", 1, Stage::First, &[("user", 100.0)]);
-    let Verdict::NotComparable { reason } = verdict(&filling) else { panic!("it was judged") };
+    let Verdict::NotComparable { reason } = verdict(&filling) else { panic!("it was decided") };
     assert_eq!(reason, "no common metric: base has wall, head has user");
 }
 
@@ -207,7 +207,7 @@ fn comparing_two_experiments_needs_a_repeated_version() {
         verdicts.rows(&of_benchmark, relation, &Criteria::default()).unwrap()
     };
     let relation = Relation::AcrossExperiments([place(0, 0), place(1, 0)]);
-    let Verdict::NotComparable { reason } = &rows(&relation)[0].verdict else { panic!("judged") };
+    let Verdict::NotComparable { reason } = &rows(&relation)[0].verdict else { panic!("decided") };
     assert!(reason.contains("no commit was measured twice"), "{reason}");
     let again = Filling::begin(&store, &["head"], &["a"]);
     again.measure("a", 0, Stage::First, &[(WALL, 100.2)]);

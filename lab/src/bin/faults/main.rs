@@ -170,8 +170,8 @@ impl Trials {
         };
         let config = &args.experiment.target.project.config;
         let project = Project::find(Some(&tree.join("Cargo.toml")), config)?;
-        let (mode, patience) = (Mode::Interleaved, StoppingRule::OneLook);
-        let purpose = Purpose::Comparison { mode, patience };
+        let (mode, stopping) = (Mode::Interleaved, StoppingRule::SingleAnalysis);
+        let purpose = Purpose::Comparison { mode, stopping };
         let settings = ExperimentSettings::resolve(&project, &args.experiment, purpose);
         let interrupt = Interrupt::new()?;
         let runner = Runner::open(&project, settings, &interrupt, &Silent)?;

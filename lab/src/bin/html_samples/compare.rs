@@ -7,7 +7,7 @@ use cargo_rbench::{
     compare::Outcome,
     elf,
     error::{Error, Exit},
-    impact::{Impact, ReachedFunction},
+    impact::{EnteredFunction, Impact},
     model::{Absence, BenchTarget, Disturbance, FailedTarget, RemovedBenchmark, SampleSizes},
     report::{Format, compare::ComparisonReport},
     stats::{Criteria, Random, Verdict},
@@ -22,8 +22,8 @@ use crate::{
 const GROUPS: [&str; 7] =
     ["parse/json", "parse/toml", "sort", "hash/fx", "format/u128", "split", "tokens/of_a_file"];
 
-fn function(name: &str, sizes: [Option<u64>; 2], while_measuring: bool) -> ReachedFunction {
-    ReachedFunction {
+fn function(name: &str, sizes: [Option<u64>; 2], while_measuring: bool) -> EnteredFunction {
+    EnteredFunction {
         name: elf::Name::demangle(name),
         instance: 1,
         base_size: sizes[0],
@@ -37,7 +37,7 @@ fn function(name: &str, sizes: [Option<u64>; 2], while_measuring: bool) -> Reach
     }
 }
 
-fn impact_of(functions: &[ReachedFunction]) -> Impact {
+fn impact_of(functions: &[EnteredFunction]) -> Impact {
     Impact {
         functions: functions.to_vec(),
         files: vec![],

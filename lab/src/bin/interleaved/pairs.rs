@@ -86,7 +86,7 @@ pub fn measure(
     let Some(Command::Compare(args)) = Cli::parse_words(&words)?.command else {
         return Err("the words are not those of a comparison".into());
     };
-    let purpose = Purpose::Comparison { mode: Mode::Sequential, patience: StoppingRule::default() };
+    let purpose = Purpose::Comparison { mode: Mode::Sequential, stopping: StoppingRule::default() };
     let settings = ExperimentSettings::resolve(&project, &args.experiment, purpose);
     let (interrupt, console) = (Interrupt::on_signals(SavedHandler::Nothing)?, Console::attach());
     let runner = Runner::open(&project, settings, &interrupt, &console)?;

@@ -1,7 +1,7 @@
 //! The commands that a comparison suggests.
 
 use super::*;
-use crate::{impact::ReachedFunction, report::document::Step};
+use crate::{impact::EnteredFunction, report::document::Step};
 
 #[test]
 fn warning_suggests_a_comparison_with_the_given_options() {
@@ -115,7 +115,7 @@ fn advice_for_several_benchmarks_suffices_for_each() {
 
 #[test]
 fn explain_is_suggested_for_a_slowdown_with_changed_functions() {
-    let slower = |id: &str, functions: Vec<ReachedFunction>| {
+    let slower = |id: &str, functions: Vec<EnteredFunction>| {
         let impact = Impact { functions, ..Impact::default() };
         DecidedRow { impact: Some(impact), ..decided_row(id, 100.0, &[1.2, 1.2], 0.01, 0.001) }
     };

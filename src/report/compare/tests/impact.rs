@@ -1,15 +1,15 @@
 //! The impact of the differences between the versions, in a report.
 
 use super::*;
-use crate::{elf::Cause, impact::ReachedFunction, model::DependencyChange};
+use crate::{elf::Cause, impact::EnteredFunction, model::DependencyChange};
 
 pub(super) fn function(
     name: &str,
     sizes: [Option<u64>; 2],
     while_measuring: bool,
-) -> ReachedFunction {
+) -> EnteredFunction {
     let [base_size, head_size] = sizes;
-    ReachedFunction {
+    EnteredFunction {
         name: Name::demangle(name),
         instance: 0x1a2b_3c4d,
         base_size,
@@ -90,7 +90,7 @@ fn executed_functions_are_named_with_their_sizes() {
 #[test]
 fn stack_size_follows_the_size_of_the_code() {
     let with_stack = |sizes: [u64; 2], [base_stack, head_stack]: [Option<u64>; 2]| {
-        ReachedFunction { base_stack, head_stack, ..function("fold", sizes.map(Some), true) }
+        EnteredFunction { base_stack, head_stack, ..function("fold", sizes.map(Some), true) }
     };
     let texts = |function| texts(Impact { functions: vec![function], ..Impact::default() });
     let [text, markdown] = texts(with_stack([624, 524], [Some(24), Some(4120)]));
@@ -192,7 +192,7 @@ fn json_has_the_full_impact() {
         ..functions(5)
     };
     let mut report = of(vec![regressed("a", impact)]);
-    let g = ReachedFunction { head_stack: Some(48), ..function("g", [None, Some(9)], false) };
+    let g = EnteredFunction { head_stack: Some(48), ..function("g", [None, Some(9)], false) };
     report.outcome.rows[0].impact.as_mut().unwrap().functions.push(g);
     assert_keeps("compare", &report);
     let json: serde_json::Value = serde_json::from_str(&report.json().unwrap()).unwrap();
