@@ -413,8 +413,8 @@ fn untrusted_texts_are_harmless() {
         report.events = vec![event(&report.benchmarks)];
         report.events[0].place.best.until.summary = hostile();
         assert_harmless(&report);
-        let unjudged = Series::Undecided { reason: hostile() };
-        report.benchmarks[0].series = unjudged;
+        let undecided = Series::Undecided { reason: hostile() };
+        report.benchmarks[0].series = undecided;
         report.events.clear();
         assert_harmless(&report);
     }
