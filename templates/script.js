@@ -139,7 +139,7 @@
     choice = make("select", {});
     const kinds = [...new Set(rows.map((row) => row.kind))].filter((kind) => kind);
     const names = { all: "everything", changed: "changes only", open: "changes and what is open", incomparable: "not comparable",
-      unjudged: "not decided" };
+      undecided: "not decided" };
     for (const value of ["all", "changed", "open", ...kinds]) choice.append(make("option", { value }, names[value] || value));
     choice.addEventListener("change", () => set({ show: choice.value }));
     const part = (text, element) => make("label", {}, text, element);

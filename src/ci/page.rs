@@ -10,9 +10,9 @@ use crate::{
     impact::Impact,
     model::{FailedTarget, RemovedBenchmark, Version, is_plain_web_address},
     report::{
-        compare::{Comparison, ImpactRow, Row, WarningFields, changes_texts, impact_notes, table},
+        compare::{Comparison, Row, WarningFields, changes_texts, table},
         document::{Block, Document, Text},
-        impact,
+        impact::{self, ImpactRow, impact_notes},
         names::Names,
         quantity::{and_more, count, exact},
         render::{COMMENT_ROOM, fenced, markdown_within},

@@ -31,11 +31,9 @@ pub struct BuildReport {
     pub agreements: Vec<TargetAgreement>,
 }
 
-/// A version and its builds.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct BuiltVersion {
     version: Version,
-    /// The strategy that was used.
     strategy: Strategy,
     /// The reason for this strategy.
     reason: String,
@@ -52,7 +50,6 @@ pub struct BuiltVersion {
     targets: Vec<BuiltTarget>,
 }
 
-/// The builds of a bench target.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 struct BuiltTarget {
     #[serde(flatten)]
@@ -69,7 +66,6 @@ struct BuiltTarget {
     builds: Vec<Build>,
 }
 
-/// One build.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 struct Build {
     #[schemars(with = "u32", range(min = 1))]
@@ -82,23 +78,18 @@ struct Build {
     link_time: Duration,
     /// True if it was linked in this run.
     fresh: bool,
-    /// Its path.
     executable: String,
 }
 
 /// The agreement of the layouts of two versions, over all builds of a bench target.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct TargetAgreement {
-    /// The earlier version.
     pub base: Version,
-    /// The version after it.
     pub head: Version,
-    /// The bench target built.
     #[serde(flatten)]
     pub target: BenchTarget,
     /// True if all builds are the same machine code at the same addresses.
     pub identical: bool,
-    /// The worst agreement of a pair of builds.
     #[serde(flatten)]
     pub worst: WorstAgreement,
     /// The share of functions with the same address modulo 64 in two builds of one version, for comparison.
@@ -122,7 +113,6 @@ pub struct WorstAgreement {
 }
 
 impl BuiltVersion {
-    /// A version with these builds.
     pub fn new(version: Version, builds: VersionBuilds) -> Self {
         let VersionBuilds { strategy, reason, compilations, targets } = builds;
         Self {

@@ -6,9 +6,8 @@ use super::{
     document::{Block, Document, Item},
     quantity::bytes,
 };
-use crate::builds::clean::{CacheEntry, EntryKind};
+use crate::builds::clean::CacheEntry;
 
-/// The entries removed from the cache.
 #[derive(Clone, Debug)]
 pub struct CleanReport {
     /// True if nothing was removed, only reported.
@@ -27,14 +26,14 @@ struct Total {
 }
 
 impl CleanReport {
-    /// The report for people.
     pub fn document(&self) -> Document {
         let verb = if self.dry_run { "would remove" } else { "removed" };
         let (removed, all) = (self.removed_bytes(), self.all_bytes);
         let left = bytes(all.saturating_sub(removed));
         let head = format!("{verb} {} of {}; {left} left", bytes(removed), bytes(all));
-        let kinds = self.kinds().into_iter().map(|(kind, total)| (kind.to_string(), total));
-        let versions = self.versions().into_iter();
+        let kinds = self.totals(|(entry, _)| Some(entry.kind)).into_iter();
+        let kinds = kinds.map(|(kind, total)| (kind.to_string(), total));
+        let versions = self.totals(|(_, version)| version.as_deref()).into_iter();
         let versions = versions.map(|(version, total)| (format!("of {version}"), total));
         let groups = kinds
             .chain(versions)
@@ -46,16 +45,6 @@ impl CleanReport {
 
     fn removed_bytes(&self) -> u64 {
         self.removed.iter().map(|(entry, _)| entry.size).sum()
-    }
-
-    /// The totals by kind.
-    fn kinds(&self) -> BTreeMap<EntryKind, Total> {
-        self.totals(|(entry, _)| Some(entry.kind))
-    }
-
-    /// The totals by version.
-    fn versions(&self) -> BTreeMap<&str, Total> {
-        self.totals(|(_, version)| version.as_deref())
     }
 
     fn totals<'r, G: Ord>(
@@ -79,6 +68,7 @@ mod tests {
     use std::{path::PathBuf, time::Duration};
 
     use super::*;
+    use crate::builds::clean::EntryKind;
     use crate::report::{render, style};
 
     fn report(dry_run: bool, version: &str) -> CleanReport {

@@ -25,7 +25,6 @@ pub struct DoctorReport {
 }
 
 impl DoctorReport {
-    /// The report on the machine that was examined, with the finding of each check.
     pub fn new(machine: Machine, findings: Vec<Finding>) -> Self {
         Self { machine, summary: findings_summary(&findings), findings }
     }
@@ -80,7 +79,6 @@ impl Report for DoctorReport {
     }
 }
 
-/// A finding, and the advice on it.
 fn explained(Finding { check, found, severity: grade, matters }: &Finding) -> Item {
     let role = if *matters { Role::Doubtful } else { Role::Head };
     let found = Text::new().styled(role, *check).then(format!(": {found}"));

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use textwrap::{Options, WordSeparator, WordSplitter};
 
 use super::{
+    quantity::and_more,
     style::{Kind, Role},
     table::Table,
 };
@@ -30,59 +31,46 @@ pub enum Medium {
     Page,
 }
 
-/// A report.
 #[derive(Clone, Debug, Default)]
 pub struct Document {
-    /// The command that makes the report.
     pub command: &'static str,
     /// The title; empty if the blocks name their subject themselves.
     pub title: Text,
     /// Text below the title, such as the subject of the commit; may be empty.
     pub lead: Text,
-    /// The content, in reading order.
     pub blocks: Vec<Block>,
 }
 
-/// A part of a document.
 #[derive(Clone, Debug)]
 pub enum Block {
-    /// The title of the blocks that follow.
     Heading(Text),
     /// Related statements: each begins a line on a terminal, elsewhere they are one paragraph. They
     /// end without a full stop.
     Paragraph(Vec<Text>),
-    /// A list.
     List(Vec<Item>),
     /// A reason why the results are less certain, and a command that helps, if there is one.
     Warning(Text, Option<String>),
-    /// A table.
     Table(Table),
     /// Text with fixed lines: a drawing, a file, the output of a program.
     Verbatim(Verbatim),
     /// Drawings in SVG, shown only on a page: elsewhere, plots are [verbatim](Self::Verbatim). The
     /// code that draws them escapes their texts.
     Drawings(Vec<String>),
-    /// Commands to run next.
     Steps(Vec<Step>),
     /// Details for some readers: folded if the medium can fold.
     Details(Text, Vec<Self>),
 }
 
-/// An entry of a list.
 #[derive(Clone, Debug, Default)]
 pub struct Item {
-    /// The text of the entry.
     pub text: Text,
-    /// Blocks that belong to the entry.
     pub blocks: Vec<Block>,
 }
 
-/// Text with fixed lines.
 #[derive(Clone, Debug)]
 pub struct Verbatim {
     /// The language, such as `toml`; `text` if it has none.
     pub language: &'static str,
-    /// The lines.
     pub text: String,
 }
 
@@ -103,7 +91,6 @@ pub struct Text {
     pub(super) message: Option<String>,
 }
 
-/// A span of a text with one role and one kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Span {
     pub text: String,
@@ -112,25 +99,21 @@ pub(super) struct Span {
 }
 
 impl Document {
-    /// An empty document of a command.
     pub fn new(command: &'static str) -> Self {
         Self { command, ..Self::default() }
     }
 
-    /// Sets the title.
     #[must_use]
     pub fn titled(self, title: impl Into<Text>) -> Self {
         Self { title: title.into(), ..self }
     }
 
-    /// Adds blocks.
     pub fn add(&mut self, blocks: impl IntoIterator<Item = Block>) {
         self.blocks.extend(blocks);
     }
 }
 
 impl Block {
-    /// A heading.
     pub fn heading(text: impl Into<Text>) -> Self {
         Self::Heading(text.into())
     }
@@ -159,12 +142,10 @@ impl Block {
 }
 
 impl Text {
-    /// An empty text.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A text that is only a name.
     pub fn from_name(name: impl Into<String>) -> Self {
         Self::new().name(name)
     }
@@ -185,31 +166,26 @@ impl Text {
         Self::new().styled(Role::Quiet, "note:").then(" ").append(text.into())
     }
 
-    /// Appends words in a role.
     #[must_use]
     pub fn styled(self, role: Role, text: impl Into<String>) -> Self {
         self.span(text.into(), role, Kind::Words)
     }
 
-    /// Appends a name.
     #[must_use]
     pub fn name(self, name: impl Into<String>) -> Self {
         self.span(name.into(), Role::Plain, Kind::Name)
     }
 
-    /// Appends a name in a role.
     #[must_use]
     pub fn styled_name(self, role: Role, name: impl Into<String>) -> Self {
         self.span(name.into(), role, Kind::Name)
     }
 
-    /// Appends a command.
     #[must_use]
     pub fn command(self, command: impl Into<String>) -> Self {
         self.span(command.into(), Role::Plain, Kind::Command)
     }
 
-    /// Appends quoted text.
     #[must_use]
     pub fn quote(self, text: impl Into<String>) -> Self {
         self.span(text.into(), Role::Plain, Kind::Quote)
@@ -225,20 +201,24 @@ impl Text {
         Self { message: rest, ..self.then(first) }
     }
 
-    /// Appends another text.
     #[must_use]
     pub fn append(mut self, other: Self) -> Self {
         self.spans.extend(other.spans);
         Self { message: other.message.or(self.message), ..self }
     }
 
-    /// Joins texts with a separator.
     pub fn joined(texts: impl IntoIterator<Item = Self>, between: &str) -> Self {
         let mut all = Self::new();
         for (index, text) in texts.into_iter().enumerate() {
             all = if index == 0 { text } else { all.then(between).append(text) };
         }
         all
+    }
+
+    /// The first of these texts and the number of the others: `a, b and 3 more`.
+    pub fn few(texts: Vec<Self>, most: usize) -> Self {
+        let more = and_more(texts.len(), most);
+        Self::joined(texts.into_iter().take(most), ", ").then(more)
     }
 
     /// Capitalises the beginning of a sentence. A name stays as it is.
@@ -255,7 +235,6 @@ impl Text {
         self.spans.iter().map(|span| span.text.as_str()).collect()
     }
 
-    /// True if the text is empty.
     pub fn is_empty(&self) -> bool {
         self.spans.iter().all(|span| span.text.is_empty()) && self.message.is_none()
     }
@@ -267,7 +246,6 @@ impl Text {
 }
 
 impl Item {
-    /// An entry with the blocks that belong to it.
     pub fn new(text: impl Into<Text>, blocks: impl IntoIterator<Item = Block>) -> Self {
         Self { text: text.into(), blocks: blocks.into_iter().collect() }
     }
@@ -305,7 +283,6 @@ pub fn filled(text: &str, columns: usize) -> String {
     textwrap::fill(&bound, options).replace('\u{a0}', " ") + "\n"
 }
 
-/// Capitalises the first word.
 pub fn capitalised(words: &str) -> String {
     let mut characters = words.chars();
     characters

@@ -14,9 +14,7 @@ use crate::{
 /// One execution: a process that runs one benchmark or, on request, several of one bench target.
 #[derive(Clone, Debug)]
 pub struct ExecReport {
-    /// The version executed.
     pub version: Version,
-    /// The harness of its benchmarks.
     pub harness: HarnessKind,
     /// The requested measurements and their durations.
     pub request: ExecutionRequest,
@@ -27,7 +25,6 @@ pub struct ExecReport {
 }
 
 impl ExecReport {
-    /// The report for people.
     pub fn document(&self) -> Document {
         let mut document = Document::new("exec");
         let items = self.measured().map(|(benchmark, execution)| {

@@ -1,18 +1,23 @@
 //! Words the impact of the differences between two versions on a benchmark: the changed functions
 //! it executes, and the changed files and variables it reads.
 
+use std::collections::HashSet;
+
 use unicode_width::UnicodeWidthStr as _;
 
 use super::{
     document::Text,
     escape::escape_untrusted,
-    names::{LONGEST, short},
+    grouped,
+    names::{LONGEST, Names, short},
     quantity::change_of_stack,
     table::shorten,
 };
 use crate::{
     elf::Cause,
     impact::{EnteredFunction, Impact},
+    model::Benchmark,
+    verdict::VerdictKind,
 };
 
 /// The maximum number of functions, files or variables named for a benchmark.
@@ -133,6 +138,67 @@ pub fn listed<T>(things: &[T], text: impl Fn(&T) -> Text, of_more: &str, most: u
         more => Text::from(format!("{more} more{of_more}")),
     };
     if shown.is_empty() { last } else { Text::joined(shown, ", ").then(" and ").append(last) }
+}
+
+/// The maximum number of benchmarks named in a note.
+const MOST_NAMES: usize = 8;
+
+/// A note on benchmarks with the same impact.
+pub struct ImpactNote {
+    /// True if they changed; false if they are only not shown to cost the same.
+    pub is_changed: bool,
+    /// The names of the benchmarks, and the impact on them.
+    pub text: Text,
+}
+
+/// A row with an impact: its benchmark, its verdict, and the impact on it.
+pub type ImpactRow<'r> = (&'r Benchmark, VerdictKind, &'r Impact);
+
+/// The notes on the impact on measured benchmarks, unless they are shown to cost the same.
+/// Benchmarks with the same impact share a note, which names at most `most` functions, files or
+/// variables.
+pub fn impact_notes(names: &Names<'_>, rows: &[ImpactRow<'_>], most: usize) -> Vec<ImpactNote> {
+    let changed = rows.iter().filter(|(_, kind, _)| kind.is_change());
+    let changed: HashSet<&Benchmark> = changed.map(|(benchmark, ..)| *benchmark).collect();
+    // A benchmark has one row for each metric.
+    let mut met = HashSet::new();
+    let shown = rows.iter().filter(|(one, kind, _)| is_shown(*kind) && met.insert(*one));
+    let impacts = shown.map(|(benchmark, _, impact)| {
+        let is_changed = changed.contains(benchmark);
+        let text = measured_words(&own_first(impact, benchmark), is_changed, most);
+        ((is_changed, text), *benchmark)
+    });
+    let note = |((is_changed, text), benchmarks): ((bool, Text), Vec<&Benchmark>)| {
+        let shown = benchmarks.iter().map(|one| name(&names.name(one))).collect();
+        let whom = Text::few(shown, MOST_NAMES);
+        ImpactNote { is_changed, text: benchmarks_text(whom, benchmarks.len(), text) }
+    };
+    grouped(impacts).into_iter().map(note).collect()
+}
+
+/// The impact with the functions of the benchmark's package first: a reader knows them.
+fn own_first(impact: &Impact, benchmark: &Benchmark) -> Impact {
+    let own = benchmark.package.replace('-', "_");
+    let mut impact = impact.clone();
+    impact.functions.sort_by_key(|function| !function.name.as_str().contains(&own));
+    impact
+}
+
+/// The impact on a measured benchmark, with at most this many functions, files or variables.
+pub fn measured_words(impact: &Impact, is_changed: bool, most: usize) -> Text {
+    let nothing = "executes nothing that changed";
+    match (impact.is_nothing(), is_changed) {
+        (true, true) => Text::from(format!(
+            "{nothing}, so memory, input, environment or a path not taken when it was traced must be the reason"
+        )),
+        (true, false) => nothing.into(),
+        (false, _) => words(impact, "measured because", most),
+    }
+}
+
+/// True if a reader will ask for the impact on a benchmark with this verdict.
+pub const fn is_shown(kind: VerdictKind) -> bool {
+    kind.is_change() || matches!(kind, VerdictKind::Inconclusive)
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use super::{
     escape::is_hidden,
-    quantity::{plus_minus, value_of_metric},
+    quantity::{plus_minus, value, value_of_metric},
     sentence,
 };
 use crate::{
@@ -31,15 +31,9 @@ pub(super) struct Versioned<T> {
     report: T,
 }
 
-impl<T> From<T> for Versioned<T> {
-    fn from(report: T) -> Self {
-        Self { schema_version: SCHEMA_VERSION, report }
-    }
-}
-
 /// The JSON document of a report with its schema version.
 pub fn document(report: &impl Serialize) -> Result<String> {
-    text(&Versioned::from(report))
+    text(&Versioned { schema_version: SCHEMA_VERSION, report })
 }
 
 /// A report as JSON, indented, with a final line break. Characters that control a terminal are
@@ -51,7 +45,7 @@ pub fn text(report: &impl Serialize) -> Result<String> {
 }
 
 /// Escapes every hidden character of a JSON document; each of them is in a string.
-fn escaped(document: &str) -> String {
+pub fn escaped(document: &str) -> String {
     let mut out = String::with_capacity(document.len());
     for character in document.chars() {
         if character != '\n' && is_hidden(character) {
@@ -91,6 +85,11 @@ impl Estimate {
         (value_of_metric(self.value, unit), self.half_width())
     }
 
+    /// The value and the half-width of its interval, for people: `4.384 µs ± 1.9 %`.
+    pub fn text(&self, unit: Unit) -> String {
+        format!("{} {}", value(self.value, unit), self.half_width()).trim_end().to_owned()
+    }
+
     /// The half-width of its interval, for people; empty without one.
     pub fn half_width(&self) -> String {
         let interval = self.low.zip(self.high);
@@ -115,7 +114,6 @@ impl Estimate {
 /// The relative change from base to head: 0.05 is 5 % more than the base.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Change {
-    /// The change in the stage that decides.
     #[serde(flatten)]
     pub change: stats::Change,
     /// The confidence of the interval. The intervals of all interim analyses together contain the true change with at
@@ -144,7 +142,7 @@ impl From<&Assessment> for Change {
 }
 
 /// The mode in which a benchmark was measured, and the estimator of its values.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Measured {
     /// The mode of its executions: interleaved with those of the other version, or sequential. Null: no
     /// value, or not all were measured in one mode.
@@ -171,12 +169,10 @@ impl Measured {
     }
 }
 
-/// A metric and its unit.
 #[derive(Serialize, JsonSchema)]
 pub struct MetricFields<'r> {
     /// The name, such as `wall`; null if the entry is about the benchmark as a whole.
     metric: Option<&'r str>,
-    /// The unit of all values.
     unit: Option<Unit>,
 }
 
@@ -219,7 +215,6 @@ pub struct Reason {
     pub text: String,
 }
 
-/// The reason as values.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 enum Ground {
@@ -259,7 +254,6 @@ enum Ground {
         ceiling: f64,
         /// The evidence of the change.
         shown: Evidence,
-        /// The entries that accept it.
         #[schemars(length(min = 1))]
         accepted: Vec<AcceptedChange>,
     },
@@ -280,7 +274,6 @@ impl Reason {
         matches!(&self.ground, Ground::Skipped { version: Some(version) } if version == "head")
     }
 
-    /// The reason for the verdict of a row.
     pub fn for_row(row: &DecidedRow) -> Self {
         let version = sentence::place(row).map(str::to_owned);
         let ground = match &row.verdict {
@@ -340,7 +333,6 @@ impl Shares {
         })
     }
 
-    /// The share of the builds.
     pub const fn builds(&self) -> f64 {
         self.builds
     }

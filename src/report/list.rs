@@ -16,7 +16,6 @@ use crate::{
 /// The benchmarks of a version.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ListReport {
-    /// The version listed.
     pub version: Version,
     /// In the order of definition.
     pub benchmarks: Vec<ListedBenchmark>,
@@ -26,13 +25,11 @@ pub struct ListReport {
     pub unsupported_targets: Vec<FailedTarget>,
 }
 
-/// A benchmark and its harness.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ListedBenchmark {
     /// The parts of its name are absent if the harness does not report them.
     #[serde(flatten)]
     pub benchmark: Benchmark,
-    /// The harness that runs it.
     pub harness: HarnessKind,
 }
 

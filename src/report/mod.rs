@@ -1,32 +1,32 @@
 //! Turns results into text and JSON. Pure: each report takes a value and returns a string, and
 //! prints nothing.
 
-pub mod bisect;
-pub mod build;
-pub mod clean;
+pub(crate) mod bisect;
+pub(crate) mod build;
+pub(crate) mod clean;
 pub mod compare;
 pub mod diagnose;
-pub mod diff;
-pub mod doctor;
-pub mod document;
-pub mod exec;
-pub mod explain;
+pub(crate) mod diff;
+pub(crate) mod doctor;
+pub(crate) mod document;
+pub(crate) mod exec;
+pub(crate) mod explain;
 pub mod history;
 mod html;
-pub mod impact;
+pub(crate) mod impact;
 mod json;
-pub mod list;
-pub mod names;
-pub mod plan;
-pub mod quantity;
-pub mod queue;
-pub mod render;
-pub mod selftest;
-pub mod sentence;
-pub mod show;
-pub mod site;
-pub mod style;
-pub mod table;
+pub(crate) mod list;
+pub(crate) mod names;
+pub(crate) mod plan;
+pub(crate) mod quantity;
+pub(crate) mod queue;
+pub(crate) mod render;
+pub(crate) mod selftest;
+pub(crate) mod sentence;
+pub(crate) mod show;
+pub(crate) mod site;
+pub(crate) mod style;
+pub(crate) mod table;
 #[cfg(test)]
 pub(crate) mod testing;
 
@@ -77,6 +77,29 @@ impl Format {
             Self::Html => report.html(),
         }
     }
+}
+
+/// Groups values by their keys, both in the order of their first appearance.
+fn grouped<K: PartialEq, V>(pairs: impl IntoIterator<Item = (K, V)>) -> Vec<(K, Vec<V>)> {
+    let mut groups: Vec<(K, Vec<V>)> = Vec::new();
+    for (key, value) in pairs {
+        match groups.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, values)) => values.push(value),
+            None => groups.push((key, vec![value])),
+        }
+    }
+    groups
+}
+
+/// The values without repetitions, in the order of their first appearance.
+fn distinct<T: PartialEq>(values: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut all = Vec::new();
+    for value in values {
+        if !all.contains(&value) {
+            all.push(value);
+        }
+    }
+    all
 }
 
 #[cfg(test)]

@@ -12,7 +12,6 @@ pub struct Names<'b> {
 }
 
 impl<'b> Names<'b> {
-    /// Names all benchmarks of a report.
     pub fn new(benchmarks: impl IntoIterator<Item = &'b Benchmark>) -> Self {
         let mut targets: HashMap<&str, BTreeSet<(&str, &str)>> = HashMap::new();
         for Benchmark { package, target, name } in benchmarks {

@@ -8,7 +8,7 @@ use serde::{Serialize, Serializer};
 
 use crate::{
     model::{SampleSizes, Throughput, Unit, rfc3339_of_seconds},
-    stats::{Change, Interval, Summary},
+    stats::{Change, Interval},
 };
 
 /// The change above which digits say nothing.
@@ -119,20 +119,6 @@ fn count_of(value: f64) -> String {
         return format!("{value:.0}");
     }
     four_digits(value, 1000.0, ["", "k", "M", "G"]).trim_end().to_owned()
-}
-
-/// A value with the half-width of its interval: `4.384 µs ± 1.9 %`.
-pub fn value_with_interval(interval: &Interval, unit: Unit) -> String {
-    format!("{} {}", value(interval.center, unit), plus_minus(interval))
-}
-
-/// The value of a version with its three-level interval, if it has one.
-pub fn estimate(summary: &Summary, confidence: f64) -> String {
-    let unit = summary.metric().unit;
-    Interval::three_level(summary, confidence).map_or_else(
-        |_| value(summary.values().mean, unit),
-        |interval| value_with_interval(&interval, unit),
-    )
 }
 
 /// The half-width of an interval as a share of its center: `± 1.9 %`.
@@ -277,22 +263,20 @@ pub fn rfc3339(time: SystemTime) -> String {
     Timestamp::try_from(time).unwrap_or_default().to_string()
 }
 
-/// Serializes a time by [`rfc3339`].
 pub fn time<S: Serializer>(time: &SystemTime, to: S) -> Result<S::Ok, S::Error> {
     rfc3339(*time).serialize(to)
 }
 
-/// Serializes a Unix time by [`rfc3339_of_seconds`].
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference to the field")]
 pub fn unix_time<S: Serializer>(seconds: &i64, to: S) -> Result<S::Ok, S::Error> {
     rfc3339_of_seconds(*seconds).serialize(to)
 }
 
-/// Serializes a time by [`rfc3339`], if there is one.
+#[expect(clippy::ref_option, reason = "serde passes a reference to the field")]
 pub fn optional_time<S: Serializer>(time: &Option<SystemTime>, to: S) -> Result<S::Ok, S::Error> {
     time.map(rfc3339).serialize(to)
 }
 
-/// Serializes a duration in seconds.
 pub fn seconds<S: Serializer>(time: &Duration, to: S) -> Result<S::Ok, S::Error> {
     time.as_secs_f64().serialize(to)
 }
@@ -328,10 +312,10 @@ mod tests {
     }
 
     #[test]
-    fn value_with_interval_shows_the_half_width() {
-        let text = |half| value_with_interval(&Interval::around(4384.0, half), Unit::Nanoseconds);
-        assert_eq!(text(43.84), "4.384 µs ± 1.0 %");
-        assert_eq!(text(9000.0), "4.384 µs ± >99 %");
+    fn plus_minus_shows_the_half_width() {
+        let text = |half| plus_minus(&Interval::around(4384.0, half));
+        assert_eq!(text(43.84), "± 1.0 %");
+        assert_eq!(text(9000.0), "± >99 %");
         let nothing = Interval { center: 0.0, low: 0.0, high: 0.0 };
         assert_eq!(plus_minus(&nothing), "± 0.0 %");
     }

@@ -33,7 +33,6 @@ pub struct QueueReport {
 /// One job.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct JobReport {
-    /// The job.
     #[serde(flatten)]
     pub job: Job,
     /// The comparison as `compare --format json` prints it, once the job is done.

@@ -192,7 +192,6 @@ pub fn is_exaggerated(row: &DecidedRow) -> bool {
         })
 }
 
-/// The smallest detectable change, in words.
 fn power_text(detectable: f64) -> String {
     format!("; a change of {} would be detected with 80 % power", size(detectable))
 }
@@ -293,7 +292,6 @@ pub fn reached(p: f64, needed: f64) -> String {
     format!("{}, threshold {}", p_value(p), probability(needed))
 }
 
-/// The maximum number of names shown.
 const MOST_NAMES: usize = 8;
 
 /// The number of these entries.

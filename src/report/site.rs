@@ -37,7 +37,6 @@ pub struct SiteReport {
     pub histories: Vec<PackageHistory>,
 }
 
-/// A comparison in which something changed.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ChangedComparison {
     /// The identity of its experiment in every store.
@@ -48,13 +47,10 @@ pub struct ChangedComparison {
     pub measured: SystemTime,
     /// The class of the machine, or the machine.
     pub machine: String,
-    /// The version that the other is compared with.
     pub base: Version,
-    /// The version that gets the verdicts.
     pub head: Version,
     /// The page of the comparison, relative to the front page.
     pub page: String,
-    /// The changes.
     #[schemars(length(min = 1))]
     pub changes: Vec<ConfirmedChange>,
 }
@@ -62,38 +58,31 @@ pub struct ChangedComparison {
 /// A change that a comparison showed.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ConfirmedChange {
-    /// The benchmark.
     #[serde(flatten)]
     benchmark: Benchmark,
-    /// The metric that changed.
     #[serde(flatten, serialize_with = "metric_fields")]
     #[schemars(with = "MetricFields<'_>")]
     metric: Option<Metric>,
-    /// The verdict on it.
     #[serde(flatten, serialize_with = "verdict_fields")]
     #[schemars(with = "VerdictFields")]
     row: DecidedRow,
 }
 
-/// The history of a package's benchmarks on a machine, or on a class of machines.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct PackageHistory {
     /// The class of the machines, or the machine.
     pub machine: String,
-    /// The package.
     pub package: String,
     /// The page of the history, relative to the front page.
     pub page: String,
     /// The newest version measured, in the order of the repository.
     pub newest: Option<Version>,
-    /// The number of benchmarks.
     pub benchmarks: usize,
     /// The suspected changes, oldest first.
     pub suspected: Vec<Event>,
 }
 
 impl ConfirmedChange {
-    /// The changes of a comparison.
     pub fn all(outcome: &Outcome) -> Vec<Self> {
         let changed = outcome.rows.iter().filter(|row| VerdictKind::new(&row.verdict).is_change());
         let change = |row: &DecidedRow| Self {
@@ -104,7 +93,6 @@ impl ConfirmedChange {
         changed.map(change).collect()
     }
 
-    /// The change and its interval.
     fn texts(&self) -> [String; 2] {
         let stage = self.row.decisive();
         stage.map_or_else(Default::default, |stage| change_texts(&stage.assessment.change))
@@ -174,7 +162,6 @@ struct Feed {
     entries: Vec<FeedEntry>,
 }
 
-/// A comparison in the feed.
 struct FeedEntry {
     title: String,
     id: String,

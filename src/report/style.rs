@@ -10,14 +10,12 @@ use super::escape::escape_untrusted;
 /// The role of a piece of text, which decides its colour on a terminal and its emphasis elsewhere.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Role {
-    /// Ordinary text.
     #[default]
     Plain,
     /// Heads of tables and sections.
     Head,
     /// Regressions, and failures of the whole command.
     Bad,
-    /// Improvements.
     Good,
     /// Worth a check: failed, inconclusive, a warning.
     Doubtful,
@@ -28,7 +26,6 @@ pub enum Role {
 /// The kind of a span, which decides its markup.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Words of a sentence.
     #[default]
     Words,
     /// The name of a benchmark, a function, a version or a file.

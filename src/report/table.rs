@@ -24,18 +24,18 @@ const COMFORTABLE: usize = 16;
 /// The minimum width of a name.
 const LEAST: usize = 8;
 
-/// A table.
 #[derive(Clone, Debug)]
 pub struct Table {
-    columns: Vec<Column>,
-    rows: Vec<Vec<Cell>>,
+    pub(super) columns: Vec<Column>,
+    /// Each with a cell for each column.
+    pub(super) rows: Vec<Vec<Cell>>,
 }
 
-/// A column of a table.
 #[derive(Clone, Debug)]
 pub struct Column {
-    head: Cow<'static, str>,
-    right: bool,
+    pub(super) head: Cow<'static, str>,
+    /// True for numbers.
+    pub(super) right: bool,
     cut: Cut,
     dropped: Option<Rank>,
     joined: bool,
@@ -54,20 +54,19 @@ enum Rank {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Cut {
     Nothing,
-    /// The middle.
     Middle,
     /// The middle, but two cells must not look alike.
     Names,
 }
 
-/// A cell of a table.
 #[derive(Clone, Debug, Default)]
 pub struct Cell {
-    text: String,
-    role: Role,
-    kind: Kind,
+    /// Escaped.
+    pub(super) text: String,
+    pub(super) role: Role,
+    pub(super) kind: Kind,
     /// The file that a page links it to, relative to that page.
-    link: Option<String>,
+    pub(super) link: Option<String>,
 }
 
 impl Column {
@@ -121,7 +120,6 @@ impl Column {
 }
 
 impl Cell {
-    /// A cell in a role.
     pub fn styled(role: Role, text: impl AsRef<str>) -> Self {
         let text = escape_untrusted(text.as_ref()).into_owned();
         Self { text, role, kind: Kind::Words, link: None }
@@ -138,27 +136,6 @@ impl Cell {
         Self { link: Some(file.into()), ..self }
     }
 
-    /// The text, escaped.
-    pub fn text(&self) -> &str {
-        &self.text
-    }
-
-    /// The role of the text.
-    pub const fn role(&self) -> Role {
-        self.role
-    }
-
-    /// The kind of the text.
-    pub(super) const fn kind(&self) -> Kind {
-        self.kind
-    }
-
-    /// The file that a page links it to.
-    pub(super) fn link(&self) -> Option<&str> {
-        self.link.as_deref()
-    }
-
-    /// True if the cell is empty.
     pub const fn is_empty(&self) -> bool {
         self.text.is_empty()
     }
@@ -171,7 +148,6 @@ impl<T: AsRef<str>> From<T> for Cell {
 }
 
 impl Table {
-    /// A table without rows.
     pub fn new(columns: impl IntoIterator<Item = Column>) -> Self {
         Self { columns: columns.into_iter().collect(), rows: Vec::new() }
     }
@@ -183,14 +159,8 @@ impl Table {
         self.rows.push(cells);
     }
 
-    /// True if there is no row.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
-    }
-
-    /// The rows, with a cell for each column.
-    pub fn rows(&self) -> &[Vec<Cell>] {
-        &self.rows
     }
 
     /// The indices of the columns that a page shows: all that are not empty, without the least
@@ -204,17 +174,6 @@ impl Table {
         (0..self.columns.len()).filter(is_shown).collect()
     }
 
-    /// The head of a column.
-    pub fn head(&self, at: usize) -> &str {
-        &self.columns[at].head
-    }
-
-    /// True if a column has numbers.
-    pub fn is_number(&self, at: usize) -> bool {
-        self.columns[at].right
-    }
-
-    /// The columns that are joined to this one.
     pub fn joined_to(&self, at: usize) -> impl Iterator<Item = usize> {
         let joined = self.columns.iter().skip(at + 1).take_while(|column| column.joined).count();
         at + 1..=at + joined

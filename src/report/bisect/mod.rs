@@ -28,7 +28,6 @@ use crate::{
 /// The confidence of the intervals of all changes.
 pub const CONFIDENCE: f64 = 0.95;
 
-/// The result of a search.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct BisectReport {
     /// The range as typed.
@@ -36,7 +35,6 @@ pub struct BisectReport {
     /// The criteria of the verdicts. Each comparison has a stricter false-positive rate, so that the
     /// whole search keeps this one.
     pub criteria: Criteria,
-    /// The machine that measured.
     pub machine: Machine,
     /// The number of comparisons of two versions that were measured.
     #[serde(rename = "measured_comparisons")]
@@ -51,7 +49,6 @@ pub struct BisectReport {
     /// Reasons why the results are less certain.
     #[serde(skip)]
     pub warnings: Vec<Warning>,
-    /// Writes the suggested commands.
     #[serde(skip)]
     pub command_line: Rc<dyn CommandLine>,
 }
@@ -63,7 +60,6 @@ pub struct SearchedLine {
     pub base: Version,
     /// The last commit.
     pub head: Version,
-    /// The number of commits.
     pub commits: usize,
     /// True if the start of the range is not on the line, so that the base differs from it.
     pub forks: bool,
@@ -79,21 +75,16 @@ pub struct SearchedLine {
     pub failed_targets: Vec<FailedTarget>,
 }
 
-/// A commit that could not be compared.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Skipped {
-    /// The commit.
     pub version: Version,
     /// The benchmarks it was skipped for; all if empty.
     pub benchmarks: Vec<Benchmark>,
-    /// The reason for skipping it.
     pub reason: String,
 }
 
-/// The result of a benchmark.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct SearchedBenchmark {
-    /// The benchmark searched for.
     #[serde(flatten)]
     pub benchmark: Benchmark,
     /// The metric of the comparisons; `None` if nothing was measured.
@@ -102,7 +93,6 @@ pub struct SearchedBenchmark {
     pub metric: Option<Metric>,
     /// The number of comparisons with a verdict on it.
     pub comparisons: usize,
-    /// The outcome of the search.
     #[serde(flatten)]
     pub outcome: Outcome,
     /// Ranges of commits without impact on it, which were not measured.
@@ -117,27 +107,15 @@ pub enum Outcome {
     /// Nothing that differs between the ends has an impact on it.
     Unaffected,
     /// It cannot be compared at one end.
-    NotComparable {
-        /// The end.
-        version: Version,
-        /// The reason.
-        reason: String,
-    },
+    NotComparable { version: Version, reason: String },
     /// The search was stopped before the ends were compared.
     NotCompared,
     /// The ends differ by less than the smallest change of interest.
-    Unchanged {
-        /// The change from base to head.
-        change: Change,
-    },
+    Unchanged { change: Change },
     /// Neither a change nor its absence is shown.
-    Inconclusive {
-        /// The change from base to head.
-        change: Change,
-    },
+    Inconclusive { change: Change },
     /// The ends differ.
     Changed {
-        /// The change from the base to the last commit.
         change: Change,
         /// The places where it changed, oldest first.
         places: Vec<CommitPlace>,
@@ -149,7 +127,6 @@ pub enum Outcome {
 /// The commits that changed a benchmark.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct CommitPlace {
-    /// The reason why the search of this place ended.
     pub ending: Ending,
     /// The last version before them.
     pub after: Version,
@@ -157,7 +134,6 @@ pub struct CommitPlace {
     /// narrow it down.
     #[schemars(length(min = 1))]
     pub commits: Vec<Commit>,
-    /// The change at this place.
     pub change: Change,
     /// The impact of their differences on the benchmark; null if it was not examined.
     pub impact: Option<Impact>,
@@ -165,10 +141,8 @@ pub struct CommitPlace {
     pub merged: Option<Merged>,
 }
 
-/// A commit of the line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Commit {
-    /// The version at this commit.
     #[serde(flatten)]
     pub version: Version,
     /// When its author wrote it, in UTC.
@@ -182,7 +156,6 @@ pub struct Commit {
     pub is_merge: bool,
 }
 
-/// The search of the commits of a merge.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Merged {
@@ -370,7 +343,6 @@ impl SearchedLine {
         notes
     }
 
-    /// The number of benchmarks by outcome.
     fn counts(&self) -> String {
         let kinds = [
             "changed",
@@ -403,7 +375,6 @@ impl Outcome {
 }
 
 impl SearchedBenchmark {
-    /// The outcome in one line.
     fn outcome(&self) -> String {
         match &self.outcome {
             Outcome::Unaffected => "unaffected: executes and reads nothing that differs".to_owned(),

@@ -2,8 +2,7 @@
 
 use super::{
     ComparisonReport,
-    counted::{has_metric, is_instructions, is_time},
-    summary,
+    notes::{has_metric, is_instructions, is_time},
 };
 use crate::{
     compare::Outcome,
@@ -108,8 +107,7 @@ impl ComparisonReport {
                 .any(|row| row.benchmark == *benchmark && has_metric(row, is_instructions))
         };
         let is_meant = |row: &&DecidedRow| {
-            let reaches = row.impact.as_ref().is_some_and(|impact| !impact.functions.is_empty());
-            reaches
+            row.impact.as_ref().is_some_and(|impact| !impact.functions.is_empty())
                 && (has_metric(row, is_time) || has_metric(row, is_instructions))
                 && self.outcome.explainable.contains(&row.benchmark)
                 && !executes_as_many(&row.benchmark)
@@ -193,7 +191,7 @@ impl ComparisonReport {
     }
 
     fn name(&self, row: &DecidedRow) -> String {
-        summary::name(&self.names(), row)
+        super::name(&self.names(), row)
     }
 
     /// True if hardly more than the smallest change of interest in this benchmark would be

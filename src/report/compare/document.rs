@@ -4,17 +4,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    ComparisonReport, Row,
-    changes::changes_texts,
-    counted::has_metric,
-    notes::{dependencies_note, ground},
-    summary::name,
-    table::table,
+    ComparisonReport, Row, name,
+    notes::{changes_texts, dependencies_note, ground, has_metric},
+    table,
     warning::{cause, consequence, sentence},
 };
 use crate::report::{
     document::{Block, Document, Medium, Text},
     escape::escape_untrusted,
+    grouped,
     impact::MOST,
     names::metric_name,
     quantity::{self, exact},
@@ -47,11 +45,9 @@ const LONGEST_FAILURE: usize = 80;
 const PAIRED: &str =
     "change compares pairs of builds with the same layout, so it is not the ratio of base and head";
 
-/// A note on the values of base and head.
 const VALUES: &str = "the change comes from pairs of builds with the same layout, in which shared noise cancels: it is \
                       more precise than base and head, which are comparable only within this table";
 
-/// True if a change comes from pairs of builds with the same layout.
 fn is_paired(stage: &DecidedStage) -> bool {
     stage.assessment.comparison.method.is_paired()
 }
@@ -76,7 +72,6 @@ impl ComparisonReport {
         document
     }
 
-    /// One comparison.
     pub(super) fn part(&self, medium: Medium) -> Vec<Block> {
         let verdicts = Text::new().styled(Role::Head, self.outcome.counts().all_words());
         let means = self.mean_texts().map(Text::from);
@@ -202,15 +197,7 @@ impl ComparisonReport {
     /// A line for each reason besides the evidence of changes, with the benchmarks that have it.
     pub(super) fn attention(&self, rows: &[&DecidedRow]) -> Vec<Text> {
         let names = self.names();
-        let mut reasons: Vec<(Role, String, Vec<String>)> = Vec::new();
-        let mut add = |role: Role, name: String, reason: String| match reasons
-            .iter_mut()
-            .find(|(_, known, _)| *known == reason)
-        {
-            Some((.., benchmarks)) => benchmarks.push(name),
-            None => reasons.push((role, reason, vec![name])),
-        };
-        for row in rows {
+        let of_rows = rows.iter().filter_map(|row| {
             let reason = match &row.verdict {
                 Verdict::Accepted { acceptance, .. } => sentence::acceptance_text(acceptance),
                 Verdict::Failed { reason } => {
@@ -222,18 +209,21 @@ impl ComparisonReport {
                 Verdict::Regressed { .. } | Verdict::Improved { .. } if ground(row).is_none() => {
                     sentence::reason(row)
                 }
-                _ => continue,
+                _ => return None,
             };
-            add(VerdictKind::new(&row.verdict).role(), name(&names, row), reason);
-        }
-        for FailedTarget { target, error } in &self.outcome.failed_targets {
-            let reason = format!("failed: {}", brief(&error.to_string()));
-            add(Role::Doubtful, target.to_string(), reason);
-        }
+            Some((reason, (VerdictKind::new(&row.verdict).role(), name(&names, row))))
+        });
+        let of_targets =
+            self.outcome.failed_targets.iter().map(|FailedTarget { target, error }| {
+                let reason = format!("failed: {}", brief(&error.to_string()));
+                (reason, (Role::Doubtful, target.to_string()))
+            });
+        let reasons = grouped(of_rows.chain(of_targets));
         let more = reasons.len().saturating_sub(MOST_REASONS);
-        let line = |(role, reason, benchmarks): (Role, String, Vec<String>)| {
-            let names = Text::new().styled_name(role, self.list(benchmarks.into_iter()));
-            names.then(format!(": {reason}"))
+        let line = |(reason, benchmarks): (String, Vec<(Role, String)>)| {
+            let role = benchmarks[0].0;
+            let names = self.list(benchmarks.into_iter().map(|(_, name)| name));
+            Text::new().styled_name(role, names).then(format!(": {reason}"))
         };
         let mut texts: Vec<Text> = reasons.into_iter().take(MOST_REASONS).map(line).collect();
         if more > 0 {
@@ -268,7 +258,6 @@ impl ComparisonReport {
         texts
     }
 
-    /// Remarks on benchmarks besides their verdicts.
     fn remarks(&self, is_brief: bool) -> Vec<String> {
         let mut remarks = self.time_and_counts();
         remarks.extend(self.decided_by_mean());
@@ -358,7 +347,6 @@ impl ComparisonReport {
         lines
     }
 
-    /// The timed rows with values, and their deciding stages.
     fn timed(&self) -> impl Iterator<Item = (&DecidedRow, &DecidedStage)> {
         let timed = self.outcome.rows.iter().filter(|row| is_timed(row));
         timed.filter_map(|row| Some((row, row.decisive()?)))
@@ -495,7 +483,6 @@ impl ComparisonReport {
         )
     }
 
-    /// The number of functions that differ, and the few names.
     pub(super) fn functions_line(&self) -> Option<String> {
         self.functions_note().map(|functions| format!("machine code: {functions}"))
     }
@@ -575,7 +562,6 @@ fn brief(message: &str) -> String {
     shorten(&escape_untrusted(&text), LONGEST_FAILURE)
 }
 
-/// An experiment that stored results are from.
 fn stored(experiment: &ComparedExperiment) -> String {
     let ComparedExperiment { identity, started, sample_sizes } = experiment;
     let (started, requested) = (quantity::minute(*started), quantity::sample_sizes(*sample_sizes));

@@ -3,17 +3,13 @@
 
 use askama::Template;
 
-use super::{
-    ComparisonReport,
-    impact::{is_shown, words},
-    summary::name,
-};
+use super::{ComparisonReport, name};
 use crate::report::{
     Report as _,
     document::{Block, Text, capitalised},
     escape::{escape_untrusted, escape_untrusted_lines},
     html::{Linear, Pairs, Symmetric, Times, page, rendered, sortable},
-    impact::{MOST, function},
+    impact::{MOST, function, is_shown, measured_words},
     json::{Estimate, Shares},
     names::Names,
     quantity::{self, bare_percent, changed, count, percent},
@@ -39,7 +35,6 @@ const MOST_OPEN: usize = 3;
 /// The maximum number of functions listed for a benchmark.
 const MOST_FUNCTIONS: usize = 12;
 
-/// One comparison of two versions.
 #[derive(Template)]
 #[template(path = "section.html")]
 struct Section {
@@ -59,7 +54,6 @@ struct Section {
     rows: Vec<Row>,
 }
 
-/// A benchmark in a metric.
 struct Row {
     id: String,
     kind: VerdictKind,
@@ -98,12 +92,22 @@ const MARKER: &str = "<svg class=sr aria-hidden=true><marker id=dot viewBox=\"-4
     markerUnits=userSpaceOnUse markerWidth=8 markerHeight=8 overflow=visible><path d=\"M0 0h0\"/>\
     </marker></svg>\n";
 
-/// A page of several comparisons, one section each.
-pub fn page_of(command: &str, title: &str, sections: Vec<String>, json: &str) -> Result<String> {
-    let body = header(command, &title.into(), &Text::new())
-        + &sections.into_iter().collect::<String>()
-        + MARKER;
-    page(title, &body, command, Some(json))
+/// A page of these blocks and of several comparisons, each a section with its title.
+pub fn page_of<'r>(
+    command: &str,
+    title: &str,
+    summary: Vec<Block>,
+    comparisons: impl IntoIterator<Item = (String, &'r ComparisonReport)>,
+    json: &str,
+) -> Result<String> {
+    let mut body = header(command, &title.into(), &Text::new());
+    if !summary.is_empty() {
+        body += &format!("<section>\n{}</section>\n", section_blocks(summary));
+    }
+    for (id, (title, report)) in comparisons.into_iter().enumerate() {
+        body += &report.section_html(id, &escape_untrusted(&title))?;
+    }
+    page(title, &(body + MARKER), command, json)
 }
 
 impl ComparisonReport {
@@ -119,11 +123,11 @@ impl ComparisonReport {
         let file = format!("compare-{}-{}", base.short(), head.short());
         let versions = Text::from(head.to_string()).then(format!(" compared with {base}"));
         let body = header("compare", &versions, &Text::from(head.summary.as_str()));
-        page(&title, &(body + &sections.concat() + MARKER), &file, Some(&self.json()?))
+        page(&title, &(body + &sections.concat() + MARKER), &file, &self.json()?)
     }
 
     /// A section of a page on these two versions; `id` must be unique on the page.
-    pub(in crate::report) fn section_html(&self, id: usize, title: &str) -> Result<String> {
+    fn section_html(&self, id: usize, title: &str) -> Result<String> {
         let axis = self.axis();
         let mut ordered = self.ordered();
         ordered.sort_by_key(|row| VerdictKind::new(&row.verdict));
@@ -289,7 +293,6 @@ impl ComparisonReport {
     }
 }
 
-/// The positions of round changes and their labels.
 fn ticks(axis: &Symmetric) -> Vec<(String, String)> {
     let ticks = axis.ticks();
     let negative = ticks.iter().rev().map(|tick| -tick);
@@ -360,7 +363,6 @@ fn time(row: &DecidedRow) -> Option<(Times, [String; 2])> {
     Some((times, ends))
 }
 
-/// The shares of the variance of a change.
 fn shares_note(stage: Option<&DecidedStage>) -> Option<String> {
     let builds = (100.0 * Shares::change_shares(stage?)?.builds()).round();
     Some(format!("Variance: {builds:.0} % builds, {:.0} % executions", 100.0 - builds))
@@ -372,7 +374,10 @@ fn reached_functions(row: &DecidedRow, kind: VerdictKind) -> (Vec<String>, Optio
         return (Vec::new(), None);
     };
     if impact.functions.len() <= 1 {
-        return (Vec::new(), Some(capitalised(&words(impact, kind.is_change(), MOST).plain())));
+        return (
+            Vec::new(),
+            Some(capitalised(&measured_words(impact, kind.is_change(), MOST).plain())),
+        );
     }
     let mut functions: Vec<String> =
         impact.functions.iter().take(MOST_FUNCTIONS).map(|one| function(one).plain()).collect();
@@ -382,6 +387,6 @@ fn reached_functions(row: &DecidedRow, kind: VerdictKind) -> (Vec<String>, Optio
     }
     let others = Impact { functions: Vec::new(), ..impact.clone() };
     let others = (!others.is_nothing())
-        .then(|| capitalised(&words(&others, kind.is_change(), MOST).plain()));
+        .then(|| capitalised(&measured_words(&others, kind.is_change(), MOST).plain()));
     (functions, others)
 }

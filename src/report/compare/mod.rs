@@ -1,40 +1,41 @@
 //! The report of `compare`: every benchmark of two versions with its verdict.
 
 mod advice;
-mod changes;
 mod comparison;
-mod counted;
 mod document;
 mod html;
-mod impact;
 mod notes;
 mod overall;
-mod sizes;
-mod summary;
-mod table;
 pub(super) mod variants;
 pub(super) mod versus;
 mod warning;
 
 use std::rc::Rc;
 
-pub use changes::changes_texts;
-pub use comparison::{Comparison, Row};
+pub use comparison::Comparison;
+pub(crate) use comparison::{Row, table};
 pub(super) use html::page_of;
-pub use impact::{ImpactRow, impact_notes};
+pub(crate) use notes::changes_texts;
 pub(super) use notes::dependencies_note;
-pub use overall::GeometricMean;
-pub use table::table;
-pub use variants::VariantsReport;
-pub use versus::VersusReport;
-pub use warning::WarningFields;
+pub(crate) use overall::GeometricMean;
+pub(crate) use variants::VariantsReport;
+pub(crate) use versus::VersusReport;
+pub(crate) use warning::WarningFields;
 pub(super) use warning::{cause as warning_cause, sentence as warning_sentence};
 
 use super::{
     Report,
     document::{Document, Medium},
+    names::{Names, with_metric},
+    quantity,
 };
-use crate::{compare::Outcome, error::Result, shell::CommandLine, verdict::ExitPolicy};
+use crate::{
+    compare::Outcome,
+    error::Result,
+    model::Metric,
+    shell::CommandLine,
+    verdict::{DecidedRow, ExitPolicy, VerdictKind},
+};
 
 /// The report on a comparison of two versions.
 #[derive(Clone, Debug)]
@@ -79,6 +80,77 @@ impl ComparisonReport {
         self.also = self.also.map(|also| Box::new(also.explaining_all(all)));
         self
     }
+}
+
+impl ComparisonReport {
+    /// True if the versions have no benchmark in common, or all of those chose not to run.
+    fn has_compared_nothing(&self) -> bool {
+        self.with_verdict(VerdictKind::Skipped).count() == self.outcome.rows.len()
+    }
+
+    /// The smallest change of interest in a benchmark: of its own settings, or the common one.
+    fn min_effect_of(&self, row: &DecidedRow) -> f64 {
+        row.decisive().map_or(self.outcome.criteria.min_effect, |stage| stage.assessment.min_effect)
+    }
+
+    /// The smallest change of interest, with a note if it differs between benchmarks: `1 % (some
+    /// benchmarks have their own)`.
+    fn min_effect_text(&self) -> String {
+        let common = self.outcome.criteria.min_effect;
+        let is_counted = |row: &DecidedRow| row.metric.as_ref().is_some_and(Metric::is_counted);
+        let has_own = |row: &DecidedRow| {
+            !is_counted(row) && self.min_effect_of(row).total_cmp(&common).is_ne()
+        };
+        let own = if self.outcome.rows.iter().any(has_own) {
+            " (some benchmarks have their own)"
+        } else {
+            ""
+        };
+        quantity::exact(common) + own
+    }
+
+    /// The most important verdict of both comparisons, in a word.
+    fn headline(&self) -> &'static str {
+        let both = std::iter::once(&self.outcome).chain(self.also.iter().map(|also| &also.outcome));
+        let worst = both.filter_map(|outcome| outcome.counts().worst()).min();
+        worst.map_or("nothing to compare", VerdictKind::name)
+    }
+
+    /// The rows with this verdict, in the order of definition.
+    fn with_verdict(&self, kind: VerdictKind) -> impl Iterator<Item = &DecidedRow> {
+        self.outcome.rows.iter().filter(move |row| VerdictKind::new(&row.verdict) == kind)
+    }
+
+    /// The rows of the table: regressions, the largest first, then all others in the order of
+    /// definition, without those that were not measured.
+    fn ordered(&self) -> Vec<&DecidedRow> {
+        use VerdictKind::{Identical, Regressed, Skipped, Unaffected};
+        let others = self.outcome.rows.iter().filter(|row| {
+            let kind = VerdictKind::new(&row.verdict);
+            !matches!(kind, Regressed | Unaffected | Identical | Skipped)
+        });
+        self.regressed().into_iter().chain(others).collect()
+    }
+
+    /// The regressions, the largest first.
+    fn regressed(&self) -> Vec<&DecidedRow> {
+        let size =
+            |row: &DecidedRow| row.decisive().map_or(0.0, |stage| stage.assessment.change.estimate);
+        let mut regressed: Vec<&DecidedRow> = self.with_verdict(VerdictKind::Regressed).collect();
+        regressed.sort_by(|one, other| size(other).total_cmp(&size(one)));
+        regressed
+    }
+
+    fn names(&self) -> Names<'_> {
+        let compared = self.outcome.rows.iter().map(|row| &row.benchmark);
+        let removed = self.outcome.removed.iter().map(|one| &one.benchmark);
+        Names::new(compared.chain(&self.outcome.added).chain(removed))
+    }
+}
+
+/// The name of a row: of its benchmark, and of its metric unless that is wall time.
+fn name(names: &Names<'_>, row: &DecidedRow) -> String {
+    with_metric(names.name(&row.benchmark), row.metric.as_ref())
 }
 
 impl Report for ComparisonReport {

@@ -1,28 +1,34 @@
-//! Words notes on many benchmarks at once.
+//! Notes on many benchmarks at once, and on what differs between the versions.
 
 use std::collections::BTreeMap;
 
 use unicode_width::UnicodeWidthStr as _;
 
-use super::{ComparisonReport, summary::name};
+use super::{ComparisonReport, name};
 use crate::{
-    elf::{ChangedFunction, FunctionDiff, SizedFunction},
+    compare::{NamedSizes, TargetSizes},
+    elf::{FunctionDiff, SizedFunction},
     model::{
-        Benchmark, DependencyChange, InterleavingUnavailable, Metric, Mode, SLOWER_THAN_ALONE,
+        Benchmark, CommitTitle, DependencyChange, InterleavingUnavailable, Metric, Mode,
+        SLOWER_THAN_ALONE, Unit, Version, VersionChanges,
     },
     report::{
-        diff::label,
+        diff::{label, sizes},
+        distinct,
         document::Text,
+        escape::escape_untrusted,
+        grouped,
+        impact::{ImpactNote, impact_notes},
         names::short,
-        quantity::{and_more, change_of_stack, changed, count, size},
+        quantity::{and_more, changed, count, exact, percent, size},
         sentence,
+        table::shorten,
     },
     shell::cargo,
     stats::{Evidence, InconclusiveReason, Verdict},
-    verdict::{ByMean, DecidedRow, Interleaving, VerdictKind},
+    verdict::{ByMean, DecidedRow, DecidedStage, Interleaving, VerdictKind},
 };
 
-/// The maximum number of names shown in a list.
 pub(super) const MOST_NAMES: usize = 8;
 
 /// The width of a list, in columns: with the words before it, it fits a line of 100.
@@ -31,23 +37,27 @@ const LIST_COLUMNS: usize = 48;
 /// The number of different functions of a bench target up to which they are named.
 const MOST_FUNCTIONS: usize = 3;
 
-/// The maximum number of packages named.
 const MOST_PACKAGES: usize = 5;
 
 impl ComparisonReport {
+    pub(super) fn impact_notes(&self, most: usize) -> Vec<ImpactNote> {
+        let rows = self.ordered().into_iter().filter_map(|row| {
+            Some((&row.benchmark, VerdictKind::new(&row.verdict), row.impact.as_ref()?))
+        });
+        impact_notes(&self.names(), &rows.collect::<Vec<_>>(), most)
+    }
+
     /// The evidence of changes that the table shows completely, each kind with its benchmarks:
     /// `confirmed by fresh builds: a, b (largest p 0.001, threshold 0.050)`.
     pub(super) fn evidence(&self) -> Vec<Text> {
         let names = self.names();
-        let mut grounds: Vec<Vec<(Evidence, &DecidedRow)>> = Vec::new();
         let rows = self.ordered().into_iter().filter(|row| row.metric != Some(Metric::size()));
-        for shown in rows.filter_map(|row| Some((ground(row)?, row))) {
-            match grounds.iter_mut().find(|alike| are_alike(alike[0].0, shown.0)) {
-                Some(alike) => alike.push(shown),
-                None => grounds.push(vec![shown]),
-            }
-        }
-        let note = |alike: Vec<(Evidence, &DecidedRow)>| {
+        let grounds = rows.filter_map(|row| {
+            let basis = ground(row)?;
+            let needed = p_and_needed(basis).map(|(_, needed)| needed.to_bits());
+            Some(((sentence::shown_by(basis), needed), (basis, row)))
+        });
+        let note = |((shown_by, _), alike): ((&str, _), Vec<(Evidence, &DecidedRow)>)| {
             let largest = if alike.len() > 1 { "largest " } else { "" };
             let reached = alike.iter().filter_map(|(basis, _)| p_and_needed(*basis));
             let reached = reached.max_by(|(one, _), (other, _)| one.total_cmp(other));
@@ -55,9 +65,9 @@ impl ComparisonReport {
                 format!(" ({largest}{})", sentence::reached(p, needed))
             });
             let rows = self.list(alike.iter().map(|(_, row)| name(&names, row)));
-            Text::from(format!("{}: {rows}{reached}", sentence::shown_by(alike[0].0)))
+            Text::from(format!("{shown_by}: {rows}{reached}"))
         };
-        grounds.into_iter().map(note).collect()
+        grouped(grounds).into_iter().map(note).collect()
     }
 
     /// The names that fit a line, and the number of the others; all names if every verdict is
@@ -246,12 +256,7 @@ impl ComparisonReport {
         let counts: Vec<String> = counts.collect();
         let mut text = format!("{}, {same} the same", counts.join(", "));
         // Bench targets of one package have many functions in common.
-        let mut named: Vec<String> = Vec::new();
-        for function in diffs().flat_map(few_functions) {
-            if !named.contains(&function) {
-                named.push(function);
-            }
-        }
+        let named = distinct(diffs().flat_map(few_functions));
         for function in named.iter().take(MOST_NAMES) {
             text += &format!("; {function}");
         }
@@ -277,14 +282,9 @@ fn few_functions(diff: &FunctionDiff) -> Vec<String> {
     }
     let shared = diff.shared_names();
     let changed = changed.iter().map(|function| {
-        let ChangedFunction { name, instance, base_size, head_size, .. } = function;
-        let name = label(name, *instance, &shared);
-        let stack = change_of_stack(function.base_stack, function.head_stack);
-        if base_size == head_size {
-            format!("{name}: changed, {head_size} bytes{stack}")
-        } else {
-            format!("{name}: {base_size} -> {head_size} bytes{stack}")
-        }
+        let name = label(&function.name, function.instance, &shared);
+        let is_same_size = function.base_size == function.head_size;
+        format!("{name}: {}{}", if is_same_size { "changed, " } else { "" }, sizes(function))
     });
     let sized = |what: &'static str, functions: &[SizedFunction]| {
         let sized = functions.iter().map(|SizedFunction { name, instance, size, .. }| {
@@ -306,13 +306,6 @@ pub(super) fn ground(row: &DecidedRow) -> Option<Evidence> {
     }
 }
 
-/// True if both are of one kind and need the same p value.
-fn are_alike(one: Evidence, other: Evidence) -> bool {
-    let needed = |basis| p_and_needed(basis).map(|(_, needed)| needed.to_bits());
-    sentence::shown_by(one) == sentence::shown_by(other) && needed(one) == needed(other)
-}
-
-/// The p value, and the one that was needed.
 const fn p_and_needed(basis: Evidence) -> Option<(f64, f64)> {
     match basis {
         Evidence::Confirmed { p, needed }
@@ -384,4 +377,217 @@ pub fn dependencies_note(dependencies: &[DependencyChange]) -> Option<String> {
     }
     let more = and_more(dependencies.len(), MOST_PACKAGES);
     (!parts.is_empty()).then(|| parts.join(", ") + &more)
+}
+
+impl ComparisonReport {
+    /// The joint conclusion for each benchmark with a time and an instruction count, unless both
+    /// are unchanged: `sort: time unchanged (± 0.30 %), instructions +2.10 %`.
+    pub(super) fn time_and_counts(&self) -> Vec<String> {
+        let names = self.names();
+        let note = |counted: &DecidedRow| {
+            let (timed, said) = self.time_and_count(counted)?;
+            Some(format!("{}: {said}", name(&names, timed)))
+        };
+        self.outcome
+            .rows
+            .iter()
+            .filter(|row| has_metric(row, is_instructions))
+            .filter_map(note)
+            .collect()
+    }
+
+    /// The joint conclusion for the benchmark of a row, with the row of its time; `None` if the row
+    /// is neither of them.
+    pub(super) fn time_and_count(&self, row: &DecidedRow) -> Option<(&DecidedRow, String)> {
+        let of_benchmark = |is_meant: fn(&Metric) -> bool| {
+            let mut rows =
+                self.outcome.rows.iter().filter(|other| other.benchmark == row.benchmark);
+            rows.find(|other| has_metric(other, is_meant))
+        };
+        let (timed, counted) = (of_benchmark(is_time)?, of_benchmark(is_instructions)?);
+        let is_about = row.metric == timed.metric || row.metric == counted.metric;
+        Some((timed, together(timed, counted).filter(|_| is_about)?))
+    }
+
+    /// The method of counting, if anything was counted.
+    pub(super) fn counted_line(&self) -> Option<String> {
+        let stages = || self.counted_stages();
+        let metrics: Vec<Metric> =
+            self.outcome.rows.iter().filter_map(|row| row.metric.clone()).collect();
+        let mut metrics: Vec<Metric> = metrics.into_iter().filter(Metric::is_counted).collect();
+        metrics.sort();
+        metrics.dedup();
+        stages().next()?;
+        if metrics == [Metric::size()] {
+            let limit = exact(self.outcome.criteria.for_metric(&Metric::size()).min_effect);
+            return Some(format!(
+                "size: text and data of the executable as cargo links it, exact (min-effect {limit}); nothing was run"
+            ));
+        }
+        let limits = metrics.iter().map(|metric| {
+            let limit = self.outcome.criteria.for_metric(metric).min_effect;
+            format!("{} (min-effect {})", metric.name, exact(limit))
+        });
+        let limits = limits.collect::<Vec<_>>().join(", ");
+        let layouts = stages().map(|stage| stage.summaries[0].builds().len()).max().unwrap_or(1);
+        let more = if layouts > 1 {
+            format!(", and where counts differ in up to {}", count(layouts, "layout"))
+        } else {
+            String::new()
+        };
+        Some(format!("counted: {limits}, in 1 layout{more}; independent of timing noise"))
+    }
+
+    fn counted_stages(&self) -> impl Iterator<Item = &DecidedStage> {
+        self.outcome
+            .rows
+            .iter()
+            .filter(|row| has_metric(row, Metric::is_counted))
+            .filter_map(DecidedRow::decisive)
+    }
+}
+
+pub(super) fn is_time(metric: &Metric) -> bool {
+    metric.unit == Unit::Nanoseconds
+}
+
+pub(super) fn is_instructions(metric: &Metric) -> bool {
+    *metric == Metric::instructions()
+}
+
+pub(super) fn has_metric(row: &DecidedRow, wanted: impl Fn(&Metric) -> bool) -> bool {
+    row.metric.as_ref().is_some_and(wanted)
+}
+
+/// The joint conclusion from time and instructions; `None` if neither changed, or one is unknown.
+fn together(timed: &DecidedRow, counted: &DecidedRow) -> Option<String> {
+    let change = |row: &DecidedRow| Some(row.decisive()?.assessment.change);
+    let (time, executed) = (change(timed)?, change(counted)?);
+    let is_changed = |row: &DecidedRow| {
+        matches!(
+            row.verdict,
+            Verdict::Regressed { .. } | Verdict::Improved { .. } | Verdict::Accepted { .. }
+        )
+    };
+    let is_same = |row: &DecidedRow| matches!(row.verdict, Verdict::Unchanged { .. });
+    let executed = changed(executed.estimate);
+    if is_changed(timed) && is_same(counted) {
+        let time = percent(time.estimate);
+        return Some(format!("time {time}, instructions the same: memory, branches or layout"));
+    }
+    if is_changed(timed) && is_changed(counted) {
+        return Some(format!("time {}, instructions {executed}", percent(time.estimate)));
+    }
+    if is_same(timed) && is_changed(counted) {
+        let around = size((time.high - time.low) / 2.0);
+        return Some(format!("time unchanged (± {around}), instructions {executed}"));
+    }
+    is_changed(counted).then(|| format!("time inconclusive, instructions {executed}"))
+}
+
+/// The maximum numbers of crates and of functions that are named.
+const MOST_SIZES: usize = 6;
+
+impl ComparisonReport {
+    /// The sections of each executable, and the crates and functions whose sizes differ.
+    pub(super) fn size_texts(&self) -> Vec<Text> {
+        self.outcome.sizes.iter().flat_map(target_sizes).collect()
+    }
+}
+
+fn target_sizes(sizes: &TargetSizes) -> Vec<Text> {
+    let TargetSizes { target, base, head, crates, functions } = sizes;
+    let name = || Text::from_name(target.target.clone());
+    let sections = [
+        ("text", base.text, head.text),
+        ("data", base.data, head.data),
+        ("bss", base.bss, head.bss),
+    ];
+    let sections = sections.map(|(section, base, head)| {
+        let change = NamedSizes { name: String::new(), base, head };
+        if base == head {
+            format!("{section} {head} bytes")
+        } else {
+            format!("{section} {base} -> {head} bytes ({:+})", change.difference())
+        }
+    });
+    let mut texts = vec![name().then(format!(": {}", sections.join(", ")))];
+    for (kind, all) in [("crates", crates), ("functions", functions)] {
+        let changed = all.iter().filter(|one| one.difference() != 0).map(|one| {
+            let name = if one.name.is_empty() { "not of Rust" } else { &one.name };
+            Text::from_name(name).then(format!(" {:+}", one.difference()))
+        });
+        let changed: Vec<Text> = changed.collect();
+        if changed.is_empty() {
+            continue;
+        }
+        let line = name().then(format!(": bytes of code by {kind}: "));
+        texts.push(line.append(Text::few(changed, MOST_SIZES)));
+    }
+    texts
+}
+
+/// The maximum number of commits, and of files, that are named.
+const MOST_CHANGES: usize = 3;
+
+/// The maximum width of a title, in columns: the usual limit for the first line of a message.
+const LONGEST_TITLE: usize = 72;
+
+/// The commits and files: `1 commit: 1a2b3c4 Parse faster`. Several commits share a line, so that none seems to be the
+/// cause: `7 commits, newest first: 1a2b3c4 Parse faster; 5d6e7f8 Read tokens by a table; and 5 more`.
+pub(crate) fn changes_texts(changes: &VersionChanges, [base, head]: [&Version; 2]) -> Vec<Text> {
+    let VersionChanges { commits, commit_count, base_only_commits, uncommitted_files, .. } =
+        changes;
+    let commit = |CommitTitle { id, title }: &CommitTitle| {
+        let digits: String = id.chars().take(7).collect();
+        let title = shorten(&escape_untrusted(title), LONGEST_TITLE);
+        Text::new().name(digits).then(" ").quote(title)
+    };
+    let mut texts = Vec::new();
+    if *commit_count > 0 {
+        let order = if *commit_count > 1 { ", newest first" } else { "" };
+        // One more is named rather than counted.
+        let most = if *commit_count == MOST_CHANGES + 1 { MOST_CHANGES + 1 } else { MOST_CHANGES };
+        let more = commit_count.saturating_sub(commits.len().min(most));
+        let more = if more > 0 { format!("; and {more} more") } else { String::new() };
+        let head = Text::from(format!("{}{order}: ", count(*commit_count, "commit")));
+        let named = Text::joined(commits.iter().take(most).map(commit), "; ");
+        texts.push(head.append(named).then(more));
+    }
+    if *base_only_commits > 0 {
+        let lacked = count(*base_only_commits, "commit");
+        let name = Text::from_name(base.to_string()).then(format!(" has {lacked} that "));
+        texts.push(name.name(head.to_string()).then(" lacks"));
+    }
+    if !uncommitted_files.is_empty() {
+        let number = changes.uncommitted_file_count;
+        let names =
+            uncommitted_files.iter().take(MOST_CHANGES).map(|file| Text::from_name(short(file)));
+        let head = Text::from(format!("uncommitted changes in {}: ", count(number, "file")));
+        texts.push(head.append(Text::joined(names, ", ")).then(and_more(number, MOST_CHANGES)));
+    }
+    texts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::testing::counted;
+
+    #[test]
+    fn time_and_instructions_have_a_joint_conclusion() {
+        let said = |time: f64, instructions: f64| {
+            let timed = counted(&Metric::wall(), "a", 100.0, time);
+            together(&timed, &counted(&Metric::instructions(), "a", 100.0, instructions))
+        };
+        assert_eq!(
+            said(104.0, 100.0).unwrap(),
+            "time +4.00 %, instructions the same: memory, branches or layout"
+        );
+        assert_eq!(said(104.0, 103.0).unwrap(), "time +4.00 %, instructions +3.00 %");
+        let unchanged = said(100.0, 102.1).unwrap();
+        assert!(unchanged.starts_with("time unchanged (± "), "{unchanged}");
+        assert!(unchanged.ends_with("), instructions +2.10 %"), "{unchanged}");
+        assert_eq!(said(100.0, 100.0), None);
+    }
 }

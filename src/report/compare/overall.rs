@@ -35,7 +35,6 @@ use crate::{
     verdict::DecidedStage,
 };
 
-/// The confidence of the interval.
 const CONFIDENCE: f64 = 0.95;
 
 /// The geometric mean of the changes of all compared benchmarks, in one metric. Unaffected and
@@ -43,7 +42,6 @@ const CONFIDENCE: f64 = 0.95;
 /// comparable, or change from or to 0 are left out.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GeometricMean {
-    /// The name of the metric.
     pub metric: String,
     /// 0.05 is 5 % more than the base.
     pub change: f64,

@@ -5,19 +5,17 @@ use std::collections::BTreeSet;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Comparison, ComparisonReport, GeometricMean, page_of, summary::name};
+use super::{Comparison, ComparisonReport, GeometricMean, name, page_of};
 use crate::{
     compare::Outcome,
     error::Result,
-    model::{Benchmark, Metric, Variant, Version},
+    model::{Metric, Variant, Version},
     report::{
-        Report,
+        Report, distinct,
         document::{Block, Document, Medium, Text},
-        escape::escape_untrusted,
         json,
         names::Names,
         quantity::{changed, count, percent, range},
-        render::section_blocks,
         style::Role,
         table::{Cell, Column, Table},
     },
@@ -26,7 +24,6 @@ use crate::{
     verdict::{DecidedRow, VerdictKind},
 };
 
-/// A note on the order of variants.
 const ORDER: &str = "each variant is compared with the base, not with the others: those whose intervals overlap may be \
                      in another order";
 
@@ -101,13 +98,8 @@ impl VariantsReport {
     /// The change of each benchmark in each variant; `None` if all are the same in all variants.
     fn matrix(&self) -> Option<Block> {
         let rows = || self.comparisons.iter().flat_map(|report| &report.outcome.rows);
-        let mut subjects: Vec<(&Benchmark, Option<&Metric>)> = Vec::new();
-        for row in rows().filter(|row| row.metric.is_some()) {
-            let subject = (&row.benchmark, row.metric.as_ref());
-            if !subjects.contains(&subject) {
-                subjects.push(subject);
-            }
-        }
+        let subjects =
+            distinct(rows().filter_map(|row| Some((&row.benchmark, row.metric.as_ref()?))));
         let names = Names::new(rows().map(|row| &row.benchmark));
         let heads = self.comparisons.iter().map(|report| Column::right(variant_name(report)));
         let mut table = Table::new(std::iter::once(Column::left("benchmark").names()).chain(heads));
@@ -117,12 +109,12 @@ impl VariantsReport {
                 // A row without a metric is about the whole benchmark.
                 let is_it = |row: &&DecidedRow| {
                     row.benchmark == *benchmark
-                        && (row.metric.is_none() || row.metric.as_ref() == metric)
+                        && (row.metric.as_ref().is_none_or(|one| one == metric))
                 };
                 rows.find(is_it).map_or_else(Cell::default, cell)
             };
             let row = DecidedRow {
-                metric: metric.cloned(),
+                metric: Some(metric.clone()),
                 ..DecidedRow::without_metric(benchmark, Verdict::Unaffected)
             };
             let cells = self.comparisons.iter().map(of);
@@ -153,7 +145,7 @@ impl VariantsReport {
         }
         let mut known = BTreeSet::new();
         let warnings = self.comparisons.iter().flat_map(ComparisonReport::warning_lines);
-        texts.extend(warnings.filter(|warning| known.insert(words(warning))));
+        texts.extend(warnings.filter(|warning| known.insert(warning.plain())));
         // A comparison that measured nothing is not stored.
         let is_stored = |one: &&Outcome| {
             !one.is_of_compilations() && one.rows.iter().any(|row| row.decisive().is_some())
@@ -173,10 +165,6 @@ fn mean(report: &ComparisonReport) -> Option<GeometricMean> {
     let mut means = report.geometric_means();
     means.sort_by_key(|mean| mean.metric != Metric::wall().name);
     means.into_iter().next()
-}
-
-fn words(text: &Text) -> String {
-    text.spans.iter().map(|span| span.text.as_str()).collect()
 }
 
 fn variant_name(report: &ComparisonReport) -> String {
@@ -218,13 +206,8 @@ impl Report for VariantsReport {
     }
 
     fn html(&self) -> Result<String> {
-        let mut sections =
-            vec![format!("<section>\n{}</section>\n", section_blocks(self.summary()))];
-        for (id, report) in self.comparisons.iter().enumerate() {
-            let title = escape_untrusted(&report.outcome.head.to_string()).into_owned();
-            sections.push(report.section_html(id, &title)?);
-        }
-        page_of("compare", &words(&self.title()), sections, &self.json()?)
+        let comparisons = self.comparisons.iter().map(|one| (one.outcome.head.to_string(), one));
+        page_of("compare", &self.title().plain(), self.summary(), comparisons, &self.json()?)
     }
 
     fn json(&self) -> Result<String> {

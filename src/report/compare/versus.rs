@@ -13,11 +13,9 @@ use crate::{
         Report,
         diagnose::chart::{Axis, Kind, Panel, Shape, document},
         document::{Block, Document, Medium, Text},
-        escape::escape_untrusted,
         json,
         names::with_metric,
         quantity::{count, value_of_metric},
-        render::section_blocks,
         sentence,
         style::Role,
         table::{Cell, Column, Table},
@@ -25,10 +23,8 @@ use crate::{
     verdict::{DecidedRow, VerdictKind},
 };
 
-/// A note on the order of more than two implementations.
 const ORDER: &str = "all were measured against the first; two others are in order only if their intervals do not overlap";
 
-/// A note before the details of a page.
 const DETAILS: &str = "in detail, the first implementation is the base: improved is faster, regressed slower, unchanged equal";
 
 /// The comparisons of implementations with the first of them.
@@ -126,7 +122,6 @@ impl VersusReport {
         &self.implementations.all[index].name
     }
 
-    /// The comparison of an implementation with the first.
     fn report(&self, index: usize) -> Option<&ComparisonReport> {
         self.comparisons.get(index.checked_sub(1)?)
     }
@@ -353,7 +348,6 @@ fn ratio(change: f64) -> String {
     if ratio >= 10.0 { format!("{ratio:.1}") } else { format!("{ratio:.3}") }
 }
 
-/// The ratio and the word for the verdict.
 fn cell(row: &DecidedRow) -> Cell {
     let kind = VerdictKind::new(&row.verdict);
     match row.decisive() {
@@ -374,15 +368,13 @@ impl Report for VersusReport {
     }
 
     fn html(&self) -> Result<String> {
-        let mut sections =
-            vec![format!("<section>\n{}</section>\n", section_blocks(self.summary()))];
+        let mut summary = self.summary();
         // The details are those of any comparison, with its words.
-        sections.push(section_blocks([Block::Paragraph(vec![Text::from(DETAILS)])]));
-        for (index, report) in self.comparisons.iter().enumerate() {
-            let title = format!("{} compared with {}", self.name(index + 1), self.name(0));
-            sections.push(report.section_html(index, &escape_untrusted(&title))?);
-        }
-        page_of("versus", &self.title().plain(), sections, &self.json()?)
+        summary.push(Block::Paragraph(vec![Text::from(DETAILS)]));
+        let comparisons = self.comparisons.iter().zip(1..).map(|(report, index)| {
+            (format!("{} compared with {}", self.name(index), self.name(0)), report)
+        });
+        page_of("versus", &self.title().plain(), summary, comparisons, &self.json()?)
     }
 
     fn json(&self) -> Result<String> {

@@ -6,8 +6,9 @@ use serde::{Deserialize, Serialize};
 use super::ComparisonReport;
 use crate::{
     compare::{ChangedWork, Warning},
-    model::{Benchmark, Disturbance, MANY_SWITCHES, Throughput},
+    model::{Disturbance, MANY_SWITCHES, Throughput},
     report::{
+        distinct,
         names::short,
         quantity::{and_more, count, percent},
     },
@@ -51,14 +52,10 @@ impl ComparisonReport {
     /// A warning about the benchmarks whose amount of work changed, each once.
     fn different_work(&self) -> Option<Warning> {
         let names = self.names();
-        let mut met: Vec<&Benchmark> = Vec::new();
-        let mut benchmarks = Vec::new();
-        for row in &self.outcome.rows {
-            if let Some(work) = row.work.filter(|_| !met.contains(&&row.benchmark)) {
-                met.push(&row.benchmark);
-                benchmarks.push(ChangedWork { name: names.name(&row.benchmark), work });
-            }
-        }
+        let rows = self.outcome.rows.iter();
+        let changed = distinct(rows.filter_map(|row| Some((&row.benchmark, row.work?))));
+        let work = |(benchmark, work)| ChangedWork { name: names.name(benchmark), work };
+        let benchmarks: Vec<ChangedWork> = changed.into_iter().map(work).collect();
         (!benchmarks.is_empty()).then_some(Warning::DifferentWork { benchmarks })
     }
 
@@ -76,7 +73,6 @@ impl ComparisonReport {
         }
     }
 
-    /// The command that a warning suggests.
     pub(super) fn advised(&self, warning: &Warning) -> Option<String> {
         let is_across = matches!(
             warning,

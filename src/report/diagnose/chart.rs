@@ -4,10 +4,13 @@
 
 use std::iter;
 
-use askama::filters::{Html, escape};
-
 use super::{
-    super::{document::capitalised, escape::escape_untrusted, html::Linear, table::shorten},
+    super::{
+        document::capitalised,
+        escape::escape_untrusted,
+        html::{Linear, escape_html},
+        table::shorten,
+    },
     Examination,
     sections::name_of,
 };
@@ -38,14 +41,10 @@ const ABREAST: usize = 3;
 const COLOURS: [&str; 8] =
     ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#444444", "#b8a800"];
 
-/// One panel of a document.
 #[derive(Clone, Debug, Default)]
 pub struct Panel {
-    /// The title of the panel.
     pub title: String,
-    /// The horizontal axis.
     pub x: Axis,
-    /// The vertical axis.
     pub y: Axis,
     /// The shapes, the first at the bottom.
     pub shapes: Vec<Shape>,
@@ -56,7 +55,6 @@ pub struct Panel {
 /// A drawn series of points.
 #[derive(Clone, Debug)]
 pub struct Shape {
-    /// The way to draw the points.
     pub kind: Kind,
     /// The index in the list of colours.
     pub colour: usize,
@@ -66,14 +64,11 @@ pub struct Shape {
     pub points: Vec<[f64; 2]>,
 }
 
-/// The way to draw points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A line through all points.
     Line,
     /// A faint line, for many lines above each other.
     Faint,
-    /// A dot for each point.
     Dots,
     /// A bar from 0 for each point.
     Bars,
@@ -103,9 +98,7 @@ pub fn document(title: &str, panels: &[Panel]) -> String {
 /// Escapes text, so that nothing in it is markup or controls a terminal.
 fn escaped(text: &str) -> String {
     // XML documents must not contain these two.
-    let text = escape_untrusted(text).replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}");
-    let Ok(escaped) = escape(text, Html);
-    escaped.to_string()
+    escape_html(&escape_untrusted(text).replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}"))
 }
 
 impl Panel {
@@ -160,7 +153,6 @@ impl Panel {
         svg + &text([16.0, f64::midpoint(above, bottom)], &turned, &self.y.label)
     }
 
-    /// The height of the panel, with its legend.
     fn height(&self) -> f64 {
         let names = self.shapes.iter().filter(|shape| shape.name.is_some()).count();
         PANEL + LEGEND * names.div_ceil(ABREAST) as f64
@@ -183,12 +175,10 @@ impl Panel {
     }
 }
 
-/// A text with these attributes.
 fn text([x, y]: [f64; 2], attributes: &str, text: &str) -> String {
     format!("<text x=\"{x:.1}\" y=\"{y:.1}\"{attributes}>{}</text>\n", escaped(text))
 }
 
-/// A path in one of the colours.
 fn path(colour: usize, line: &str, attributes: &str) -> String {
     let class = colour % COLOURS.len();
     let stroke = COLOURS[class];
@@ -196,7 +186,6 @@ fn path(colour: usize, line: &str, attributes: &str) -> String {
 }
 
 impl Shape {
-    /// A shape without a name.
     pub fn new(kind: Kind, colour: usize, points: Vec<[f64; 2]>) -> Self {
         Self { kind, colour, name: None, points }
     }
@@ -251,24 +240,20 @@ impl Shape {
 /// The approximate number of labels at an axis.
 const TICKS: f64 = 6.0;
 
-/// An axis.
 #[derive(Clone, Debug, Default)]
 pub struct Axis {
     /// The quantity, with its unit.
     pub label: String,
-    /// True for a logarithmic axis.
     pub logarithmic: bool,
     /// Names in place of numbers, for 0, 1, 2 and so on.
     pub names: Vec<String>,
 }
 
 impl Axis {
-    /// An axis with equal steps.
     pub fn linear(label: impl Into<String>) -> Self {
         Self { label: label.into(), ..Self::default() }
     }
 
-    /// An axis with equal factors.
     pub fn logarithmic(label: impl Into<String>) -> Self {
         Self { logarithmic: true, ..Self::linear(label) }
     }
@@ -319,12 +304,10 @@ impl Scale {
         Self { ends, places, logarithmic, ticks }
     }
 
-    /// True if a value is on the scale.
     fn has(&self, value: f64) -> bool {
         can_be_drawn(value, self.logarithmic)
     }
 
-    /// The position of a value on the scale.
     fn place(&self, value: f64) -> f64 {
         let value = if self.logarithmic { value.log10() } else { value };
         let [low, high] = self.ends;

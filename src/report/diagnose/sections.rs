@@ -10,8 +10,7 @@ use super::{
         style::Role,
         table::{Cell, Column, Table},
     },
-    Conditions, Examination,
-    sentence::{kinds, relative},
+    Conditions, Examination, kinds, relative,
 };
 use crate::{
     diagnosis::{
@@ -190,7 +189,6 @@ impl Examination {
         lines
     }
 
-    /// The measurements of one execution.
     pub(super) fn execution(&self, position: Position) -> &[f64] {
         let mut builds = self.data.builds();
         let Some(build) = builds.find(|build| build.seed() == position.seed) else { return &[] };
@@ -274,7 +272,6 @@ fn drawn(text: String, lines: &[String]) -> Item {
     Item::new(text, (!lines.is_empty()).then_some(Block::Verbatim(drawing)))
 }
 
-/// The name of an execution.
 pub(super) fn name_of(position: Position) -> String {
     format!("seed {}, execution {}", position.seed, position.round + 1)
 }

@@ -9,6 +9,7 @@ use serde::{Serialize, Serializer};
 use super::{
     Report,
     document::{Block, Document, Item, Medium, Text},
+    grouped,
     impact::{self, benchmarks_text, listed},
     json,
     quantity::{and_more, change_of_stack, count},
@@ -23,9 +24,7 @@ use crate::{
 /// The functions that differ between two versions.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct DiffReport {
-    /// The version that the head is compared with.
     pub base: Version,
-    /// The version compared with it.
     pub head: Version,
     /// Bench targets of both versions.
     #[serde(serialize_with = "target_fields")]
@@ -37,12 +36,9 @@ pub struct DiffReport {
     pub only_head: Vec<BenchTarget>,
 }
 
-/// The difference in one bench target.
 #[derive(Clone, Debug)]
 pub struct TargetDiff {
-    /// The bench target compared.
     pub target: BenchTarget,
-    /// The functions that differ.
     pub diff: FunctionDiff,
     /// Link inputs of either version that could not be compared.
     pub not_comparable: Vec<NotComparable>,
@@ -116,9 +112,9 @@ impl TargetDiff {
         };
         let changed = diff.changed.iter().map(|function| Executable {
             function,
-            executed_by: executed_by(function.instance, InVersions::Both),
+            executed_by: executed_by(function.instance, [true, true]),
         });
-        let of_one = [(&diff.added, InVersions::OnlyHead), (&diff.removed, InVersions::OnlyBase)];
+        let of_one = [(&diff.added, [false, true]), (&diff.removed, [true, false])];
         let [added, removed] = of_one.map(|(functions, has)| {
             let sized = functions.iter().map(|function| Executable {
                 function,
@@ -180,9 +176,9 @@ impl DiffReport {
     /// The number of benchmarks without impact, over all bench targets; `None` if there are no
     /// benchmarks.
     fn without_impact(&self) -> Option<String> {
-        let reached = || self.targets.iter().filter_map(|target| target.executed.as_ref());
-        let nothing: usize = reached().map(ExecutedFunctions::count_without_impact).sum();
-        let all: usize = reached().map(|reached| reached.benchmarks.len()).sum();
+        let executed = || self.targets.iter().filter_map(|target| target.executed.as_ref());
+        let nothing: usize = executed().map(ExecutedFunctions::count_without_impact).sum();
+        let all: usize = executed().map(|executed| executed.benchmarks.len()).sum();
         let verbs = if nothing == 1 { "executes and reads" } else { "execute and read" };
         let of = count(all, "benchmark");
         (all > 0).then(|| format!("{nothing} of {of} {verbs} nothing that changed"))
@@ -202,11 +198,11 @@ impl TargetDiff {
         let mut items = Vec::new();
         for function in changed {
             let what = what_differs(function).map(Text::from);
-            let who = self.executed_by(&function.name, function.instance, InVersions::Both);
+            let who = self.executed_by(&function.name, function.instance, [true, true]);
             let name = label(&function.name, function.instance, &shared);
             items.push(function_item("~", &name, &sizes(function), what.into_iter().chain(who)));
         }
-        let of_one = [("+", added, InVersions::OnlyHead), ("-", removed, InVersions::OnlyBase)];
+        let of_one = [("+", added, [false, true]), ("-", removed, [true, false])];
         for (sign, functions, has) in of_one {
             for SizedFunction { name, instance, size, .. } in functions {
                 let who = self.executed_by(name, *instance, has);
@@ -222,8 +218,7 @@ impl TargetDiff {
         Item::new(Text::from_name(self.target.to_string()).then(summary), Block::list(items))
     }
 
-    /// The benchmarks that execute a function, if known.
-    fn executed_by(&self, name: &Name, instance: u64, has: InVersions) -> Option<Text> {
+    fn executed_by(&self, name: &Name, instance: u64, has: [bool; 2]) -> Option<Text> {
         Some(self.executed.as_ref()?.executed_by(name, instance, has))
     }
 }
@@ -295,26 +290,13 @@ fn impact_fields<S: Serializer>(all: &[(Benchmark, Impact)], to: S) -> Result<S:
     to.collect_seq(all.iter().map(|(benchmark, impact)| ImpactFields { benchmark, impact }))
 }
 
-/// The versions that have a function.
-#[derive(Clone, Copy)]
-enum InVersions {
-    Both,
-    OnlyBase,
-    OnlyHead,
-}
-
 impl ExecutedFunctions {
     /// The benchmarks that execute the function with this instance, which is the head's if the head
-    /// has it.
-    fn executing(&self, instance: u64, has: InVersions) -> Vec<&Benchmark> {
+    /// has it. `has` is true for each version with the function, base and head.
+    fn executing(&self, instance: u64, has: [bool; 2]) -> Vec<&Benchmark> {
         let is_it = |function: &EnteredFunction| {
-            let versions = match has {
-                InVersions::Both => [true, true],
-                InVersions::OnlyBase => [true, false],
-                InVersions::OnlyHead => [false, true],
-            };
             let sizes = [function.base_size, function.head_size];
-            function.instance == instance && sizes.map(|size| size.is_some()) == versions
+            function.instance == instance && sizes.map(|size| size.is_some()) == has
         };
         let executing =
             self.benchmarks.iter().filter(|(_, impact)| impact.functions.iter().any(is_it));
@@ -322,7 +304,7 @@ impl ExecutedFunctions {
     }
 
     /// The benchmarks that execute a function, in words: `executed by parse/a and parse/b`.
-    fn executed_by(&self, name: &Name, instance: u64, has: InVersions) -> Text {
+    fn executed_by(&self, name: &Name, instance: u64, has: [bool; 2]) -> Text {
         let executing = self.executing(instance, has);
         match executing.len() {
             0 if is_harness_function(name) => {
@@ -342,16 +324,11 @@ impl ExecutedFunctions {
 
     /// A line for each group of benchmarks with the same impact, unless there is none.
     fn lines(&self) -> Vec<Text> {
-        let mut alike: Vec<(Text, Vec<Text>)> = Vec::new();
-        for (benchmark, impact) in self.benchmarks.iter().filter(|(_, impact)| !impact.is_nothing())
-        {
+        let with_impact = self.benchmarks.iter().filter(|(_, impact)| !impact.is_nothing());
+        let alike = grouped(with_impact.map(|(benchmark, impact)| {
             let words = impact::words(impact, "may have more impact, because", impact::MOST);
-            let name = impact::name(&benchmark.name.id);
-            match alike.iter_mut().find(|(other, _)| *other == words) {
-                Some((_, names)) => names.push(name),
-                None => alike.push((words, vec![name])),
-            }
-        }
+            (words, impact::name(&benchmark.name.id))
+        }));
         let line = |(words, names): (Text, Vec<Text>)| {
             let all = names.len();
             let whom = if all == self.benchmarks.len() && all > MOST_NAMES {
@@ -370,15 +347,14 @@ impl ExecutedFunctions {
         lines
     }
 
-    /// The number of benchmarks without impact.
     fn count_without_impact(&self) -> usize {
         self.benchmarks.iter().filter(|(_, impact)| impact.is_nothing()).count()
     }
 
     /// True if all executed functions are known.
     fn is_complete(&self) -> bool {
-        let mut reached = self.benchmarks.iter().map(|(_, impact)| impact);
-        self.not_traced.is_empty() && reached.all(|impact| impact.uncertainties.is_empty())
+        let mut impacts = self.benchmarks.iter().map(|(_, impact)| impact);
+        self.not_traced.is_empty() && impacts.all(|impact| impact.uncertainties.is_empty())
     }
 }
 
@@ -537,7 +513,7 @@ mod tests {
             let mut reached = ExecutedFunctions::default();
             reached.benchmarks.push((benchmark("a"), Impact::default()));
             change(&mut reached);
-            reached.executed_by(&Name::demangle("f"), 1, InVersions::Both).plain()
+            reached.executed_by(&Name::demangle("f"), 1, [true, true]).plain()
         };
         assert_eq!(said(|_| ()), certain);
         let uncertain = |reached: &mut ExecutedFunctions| {

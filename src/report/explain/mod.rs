@@ -68,17 +68,6 @@ struct FunctionFields<'r> {
     inclusive: f64,
 }
 
-impl<'r> From<&'r FunctionDifference> for FunctionFields<'r> {
-    fn from(function: &'r FunctionDifference) -> Self {
-        Self {
-            function,
-            caused: function.attributed(),
-            own: function.own(),
-            inclusive: function.inclusive(),
-        }
-    }
-}
-
 impl ExplainedBenchmark {
     /// The most important functions whose executed instructions differ.
     fn shown(&self) -> impl Iterator<Item = &FunctionDifference> {
@@ -125,6 +114,12 @@ impl Report for ExplainedBenchmark {
     }
 
     fn json(&self) -> Result<String> {
+        let functions = self.explanation.functions.iter().map(|function| FunctionFields {
+            function,
+            caused: function.attributed(),
+            own: function.own(),
+            inclusive: function.inclusive(),
+        });
         json::document(&Explained {
             base: &self.base,
             head: &self.head,
@@ -132,8 +127,8 @@ impl Report for ExplainedBenchmark {
             base_instructions: self.explanation.base,
             head_instructions: self.explanation.head,
             unattributed: self.without_reason(),
-            functions: self.explanation.functions.iter().map(FunctionFields::from).collect(),
-            impact: &self.reach,
+            functions: functions.collect(),
+            impact: &self.impact,
             dependencies: &self.dependencies,
         })
     }
@@ -150,7 +145,6 @@ impl ExplainedBenchmark {
         Block::paragraph(self.remarks()).into_iter().chain(self.functions(Medium::Page)).collect()
     }
 
-    /// The table of functions, and notes on each.
     fn functions(&self, medium: Medium) -> impl Iterator<Item = Block> {
         let is_shown = self.shown().next().is_some();
         let columns = (is_shown && medium == Medium::Page).then_some(COLUMNS);
@@ -193,15 +187,15 @@ impl ExplainedBenchmark {
 
     /// Differences besides those in the functions executed during the measurement.
     fn also(&self) -> Vec<Text> {
-        let mut reach = self.reach.clone();
+        let mut impact = self.impact.clone();
         // A function entered after the clock was first read may have run in set-up.
-        reach.functions.retain(|function| !self.is_counted(function));
-        for function in &mut reach.functions {
+        impact.functions.retain(|function| !self.is_counted(function));
+        for function in &mut impact.functions {
             function.while_measuring = false;
         }
         let mut lines = Vec::new();
-        if !reach.is_nothing() {
-            let words = impact::words(&reach, "may have more impact, because", impact::MOST);
+        if !impact.is_nothing() {
+            let words = impact::words(&impact, "may have more impact, because", impact::MOST);
             lines.push(Text::from("also: ").append(words));
         }
         if let Some(note) = dependencies_note(&self.dependencies) {

@@ -9,13 +9,13 @@ use super::{
         diagnose::between,
         document::{Block, Document, Text},
         names::{Names, metric_name, short, with_metric},
-        quantity::{self, VALUES, and_more, changed, count, exact, range_in_brackets, value},
+        quantity::{self, VALUES, changed, count, exact, range_in_brackets, value},
         sentence,
         style::Role,
         table::{Cell, Column, Table},
     },
     BenchmarkHistory, Event, EventChange, HistoryReport, HistoryRow, ReferenceVersion, Relation,
-    Series, SessionVariation, UnmeasuredBenchmark,
+    Series, SessionVariation,
 };
 use crate::{
     model::{Benchmark, CommitRange, Metric, Mode, SkipReason, Unit, Variant, Version},
@@ -64,7 +64,6 @@ impl HistoryReport {
         self.warnings().into_iter().map(|warning| Block::Warning(warning.into(), None))
     }
 
-    /// The warnings, as sentences.
     pub(super) fn warnings(&self) -> Vec<String> {
         let is_different = |row: &HistoryRow| {
             row.against.as_ref().is_some_and(|against| {
@@ -101,7 +100,6 @@ impl HistoryReport {
         Block::paragraph((self.hidden > 0).then_some(note).into_iter().chain(others))
     }
 
-    /// The variant of all versions, with its settings.
     fn variant_text(&self) -> Option<Text> {
         let Variant { name, settings } = self.variant.as_ref()?;
         Some(Text::from("variant ").name(name).then(": ").name(settings))
@@ -168,7 +166,6 @@ impl HistoryReport {
         pairs.into_iter().flat_map(blocks).collect()
     }
 
-    /// The commits and uncommitted files of a range in which something changed.
     fn commits_block(&self, [base, head]: [&Version; 2]) -> Option<Block> {
         let is_range = |range: &CommitRange| range.after == *base && range.until == *head;
         let (_, changes) = self.commits.iter().find(|(range, _)| is_range(range))?;
@@ -268,7 +265,6 @@ impl HistoryReport {
         text + &undecided.join("; ")
     }
 
-    /// One row for each benchmark.
     fn overview(&self) -> Vec<Block> {
         let names = self.names();
         let mut table = Table::new([
@@ -312,19 +308,17 @@ impl HistoryReport {
         let reasons = SkipReason::ALL.map(Some).into_iter().chain([None]);
         let of_reason = |reason: Option<SkipReason>| {
             let all = self.unmeasured.iter().filter(|one| one.reason == reason);
-            let all: Vec<&UnmeasuredBenchmark> = all.collect();
-            let shown = all.iter().take(MOST_NAMES);
-            let shown = shown.map(|one| Text::from_name(short(&names.name(&one.benchmark))));
+            let all = all.map(|one| Text::from_name(short(&names.name(&one.benchmark))));
+            let all: Vec<Text> = all.collect();
             let why = match reason {
                 Some(SkipReason::Unaffected) => " (unaffected by every change compared)",
                 Some(SkipReason::Identical) => " (identical in all versions compared)",
                 None => "",
             };
-            let text = Text::from("not measured in these versions: ")
-                .append(Text::joined(shown, ", "))
-                .then(and_more(all.len(), MOST_NAMES))
-                .then(why);
-            (!all.is_empty()).then_some(text)
+            (!all.is_empty()).then(|| {
+                let text = Text::from("not measured in these versions: ");
+                text.append(Text::few(all, MOST_NAMES)).then(why)
+            })
         };
         reasons.filter_map(of_reason).collect()
     }
@@ -342,14 +336,12 @@ impl HistoryReport {
         Some(Text::from("show every version of a benchmark: ").command(command))
     }
 
-    /// The command that lists the functions that differ between two versions.
     fn functions_step(&self, versions: [&Version; 2]) -> Text {
         let [base, head] = versions.map(Version::current_revision_arg);
         let command = self.command_line.suggest("diff", &[&base, &head], &[]);
         Text::from("list the functions that changed: ").command(command)
     }
 
-    /// One table for each benchmark.
     fn tables(&self) -> Vec<Block> {
         let mut blocks = Vec::new();
         for history in &self.benchmarks {
@@ -384,8 +376,8 @@ impl HistoryReport {
         let across = self.rows().filter_map(|row| row.against.as_ref());
         let mut across = across.filter(|against| against.is_across()).peekable();
         if across.peek().is_some() {
-            let is_judged = across.any(|against| against.row.decisive().is_some());
-            let included = if is_judged {
+            let is_decided = across.any(|against| against.row.decisive().is_some());
+            let included = if is_decided {
                 ": the verdict includes the variation between experiments"
             } else {
                 ""
@@ -447,7 +439,6 @@ impl HistoryReport {
     }
 }
 
-/// A table of changes between two versions.
 fn changes_table(title: String, last: Column) -> Table {
     Table::new([
         Column::left(title).names(),
@@ -601,7 +592,7 @@ impl SessionVariation {
 }
 
 /// The ratio of values within which the drawing is not stretched to its full height: noise would
-/// look like a change.
+/// seem to be a change.
 const CALM: f64 = 1.05;
 
 /// The maximum number of bars, so that the drawing fits beside the rest of a line of 80 columns.
@@ -626,7 +617,6 @@ pub fn sparkline(values: &[Option<f64>], changes: &[usize]) -> String {
     drawn.collect::<Vec<_>>().join(&CHANGE.to_string())
 }
 
-/// The mean of the values that are not missing.
 fn mean(values: &[Option<f64>]) -> Option<f64> {
     let there = || values.iter().flatten();
     let count = there().count();

@@ -13,6 +13,7 @@ use serde::{Serialize, Serializer};
 
 pub use super::json::{Estimate, Measured};
 use super::{
+    distinct,
     json::{self, MetricFields, Reason, metric_fields},
     quantity,
 };
@@ -113,7 +114,7 @@ pub enum Series {
     Decided {
         /// The number of versions in the series.
         versions: usize,
-        /// The probability that a series without a change looks as much as if it had one; 1 if that
+        /// The probability that a series without a change resembles one with a change as much; 1 if that
         /// is more than 5 %.
         #[schemars(range(min = 0, max = 1))]
         p: f64,
@@ -261,13 +262,7 @@ impl HistoryReport {
             Some(CommitRange { after, until: row.version.clone() })
         });
         let suspected = self.events.iter().map(|event| event.place.best.clone());
-        let mut ranges: Vec<CommitRange> = Vec::new();
-        for range in compared.chain(suspected) {
-            if !ranges.contains(&range) {
-                ranges.push(range);
-            }
-        }
-        ranges
+        distinct(compared.chain(suspected))
     }
 
     fn rows(&self) -> impl DoubleEndedIterator<Item = &HistoryRow> {

@@ -35,8 +35,12 @@ const SMALL: usize = 90;
 const LARGE: usize = 400;
 
 /// The classes of benchmarks by importance, each with its name.
-const STATES: [(&str, &str); 4] =
-    [("slower", "slower"), ("faster", "faster"), ("steady", "steady"), ("unjudged", "not decided")];
+const STATES: [(&str, &str); 4] = [
+    ("slower", "slower"),
+    ("faster", "faster"),
+    ("steady", "steady"),
+    ("undecided", "not decided"),
+];
 
 /// The benchmarks over the stored versions.
 #[derive(Serialize, JsonSchema)]
@@ -68,7 +72,6 @@ struct Page {
     remarks: String,
 }
 
-/// A benchmark in a metric.
 struct Row {
     id: String,
     class: &'static str,
@@ -149,7 +152,7 @@ impl Report for HistoryReport {
             remarks: section_blocks(remarks),
         };
         let json = self.json_with(benchmarks)?;
-        page(&format!("History: {title}"), &rendered(&body)?, "history", Some(&json))
+        page(&format!("History: {title}"), &rendered(&body)?, "history", &json)
     }
 }
 
@@ -200,7 +203,6 @@ impl BenchmarkHistory {
         }
     }
 
-    /// The points of the versions that have values.
     fn points(&self) -> Vec<Point> {
         let mut session = 0;
         let mut points = Vec::with_capacity(self.versions.len());
@@ -260,9 +262,9 @@ impl Row {
     fn new(history: &BenchmarkHistory, name: &str, listed: usize) -> Self {
         let rows = &history.versions;
         let total_change = history.series.total();
-        let [slower, faster, steady, unjudged] = STATES;
+        let [slower, faster, steady, undecided] = STATES;
         let (class, state) = match &history.series {
-            Series::Undecided { .. } => unjudged,
+            Series::Undecided { .. } => undecided,
             Series::Decided { changes, .. } if changes.is_empty() => steady,
             Series::Decided { .. } if total_change > 0.0 => slower,
             Series::Decided { .. } => faster,
@@ -308,7 +310,6 @@ impl Row {
     }
 }
 
-/// The table of the newest versions.
 fn details(history: &BenchmarkHistory, listed: usize) -> String {
     let (all, listed) = (history.versions.len(), history.versions.len().min(listed));
     let newest: &[HistoryRow] = &history.versions[all - listed..];

@@ -50,12 +50,9 @@ impl Symmetric {
     }
 }
 
-/// A linear axis.
 #[derive(Clone, Copy, Debug)]
 pub struct Linear {
-    /// The value at its beginning.
     pub low: f64,
-    /// The value at its end.
     pub high: f64,
 }
 
@@ -149,11 +146,9 @@ impl Pairs {
 /// Changes in order of time, as a line with dots at its corners.
 #[derive(Clone, Debug)]
 pub struct Times {
-    /// The line.
     pub line: String,
     /// The line of no change, and the lines that separate the groups.
     pub marks: String,
-    /// The axis of the changes.
     pub axis: Linear,
 }
 
@@ -192,9 +187,7 @@ pub struct Course {
     pub dots: String,
     /// The interval of each value; or, if many versions share a step, the range of their values.
     pub ranges: String,
-    /// The axis of the values.
     pub axis: Linear,
-    /// The number of versions.
     count: usize,
 }
 
@@ -203,7 +196,6 @@ pub struct Course {
 pub struct Point {
     /// The index of the version, from 0.
     pub at: usize,
-    /// The value.
     pub value: f64,
     /// The interval, low and high; both the value if there is none.
     pub interval: [f64; 2],

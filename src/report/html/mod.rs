@@ -41,11 +41,11 @@ struct Page<'p> {
     body: &'p str,
     /// The name of the data file, without its extension.
     file: &'p str,
-    data: Option<String>,
+    data: String,
 }
 
 /// A page with this body. `json` is the data that a reader can save; it is stored compressed.
-pub fn page(title: &str, body: &str, file: &str, json: Option<&str>) -> Result<String> {
+pub fn page(title: &str, body: &str, file: &str, json: &str) -> Result<String> {
     let [style, script] = [STYLE, SCRIPT].map(bare);
     let page = Page {
         version: env!("CARGO_PKG_VERSION"),
@@ -55,7 +55,7 @@ pub fn page(title: &str, body: &str, file: &str, json: Option<&str>) -> Result<S
         script: &script,
         body,
         file: &file_name(file),
-        data: json.map(packed),
+        data: packed(json),
     };
     rendered(&page)
 }
@@ -70,20 +70,24 @@ pub fn sortable(number: f64) -> String {
     if plain.len() <= exponential.len() { plain } else { exponential }
 }
 
+/// Text without characters that HTML could take for markup.
+pub fn escape_html(text: &str) -> String {
+    let Ok(escaped) = escape(text, Html);
+    escaped.to_string()
+}
+
 /// A name as HTML in which a line may break after `/`, `::` and `..`, unless it fits the narrowest
 /// column of names.
 pub fn breakable(name: &str) -> String {
     /// The number of characters that always fit.
     const NARROW: usize = 16;
-    let Ok(escaped) = escape(name, Html);
-    let escaped = escaped.to_string();
+    let escaped = escape_html(name);
     if name.chars().count() <= NARROW {
         return escaped;
     }
     ["/", "::", ".."].iter().fold(escaped, |text, end| text.replace(end, &format!("{end}<wbr>")))
 }
 
-/// Renders a template.
 pub fn rendered(template: &impl Template) -> Result<String> {
     template.render().context(Exit::Internal, || "cannot write the report as a web page")
 }

@@ -8,9 +8,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    Report,
+    Report, distinct,
     document::{Block, Document, Item, Medium, Text, Verbatim},
-    escape::is_hidden,
     json,
     names::Names,
     quantity::{self, count, duration, exact, size},
@@ -47,9 +46,7 @@ const MOST_BENCHMARKS: f64 = 0.75;
 /// The variance of the benchmarks of a version, and the sample sizes that follow.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct PlanReport {
-    /// The version whose results were analysed.
     version: Version,
-    /// The criteria of the verdicts.
     criteria: Criteria,
     /// The requested half-width of the relative interval of a change: 0.005 is half a percent. Null
     /// if the plan is for detecting changes of the min-effect.
@@ -62,20 +59,16 @@ pub struct PlanReport {
     failed_targets: Vec<FailedTarget>,
 }
 
-/// A benchmark without usable results, and the reason.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct UnknownBenchmark {
-    /// The benchmark.
     #[serde(flatten)]
     pub benchmark: Benchmark,
-    /// The reason, with its causes.
     pub reason: String,
 }
 
 /// The stored measurements of a benchmark, which a plan starts from.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct LevelsFound {
-    /// The benchmark measured.
     #[serde(flatten)]
     pub benchmark: Benchmark,
     /// The experiment that measured it, by its identity, which is the same in every store.
@@ -86,13 +79,10 @@ pub struct LevelsFound {
     pub started: SystemTime,
     /// The impact of starting and of building the program on the measurements.
     pub impact: ImpactFactors,
-    /// The interleaving of its executions.
     #[serde(skip)]
     pub interleaving: Option<Interleaving>,
-    /// Every measurement.
     #[serde(skip)]
     pub data: Measurements,
-    /// The summary of its builds.
     #[serde(skip)]
     pub summary: Summary,
 }
@@ -112,7 +102,6 @@ pub struct Costs {
     #[serde(rename = "start_seconds", serialize_with = "quantity::seconds")]
     #[schemars(with = "f64", range(min = 0))]
     pub start: Duration,
-    /// One measurement.
     #[serde(rename = "measurement_seconds", serialize_with = "quantity::seconds")]
     #[schemars(with = "f64", range(min = 0))]
     pub measurement: Duration,
@@ -123,7 +112,6 @@ pub struct Costs {
 pub struct Expected {
     /// The contribution of a build to the variance of a change.
     pub power: Power,
-    /// The data that it is estimated from.
     pub basis: PlanBasis,
 }
 
@@ -138,7 +126,6 @@ pub enum PlanBasis {
     OneVersion,
 }
 
-/// One benchmark of a plan.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct PlannedBenchmark {
     #[serde(flatten)]
@@ -212,7 +199,6 @@ pub struct Suggestion {
     toml: String,
 }
 
-/// A benchmark with an individual number of builds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 struct IndividualBuilds {
     #[serde(flatten)]
@@ -255,7 +241,6 @@ impl Costs {
         }
     }
 
-    /// The duration of an experiment on one version.
     fn duration(&self, sample_sizes: SampleSizes) -> Duration {
         let seconds = self.in_measurements().total(sample_sizes) * self.measurement.as_secs_f64();
         Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
@@ -333,7 +318,6 @@ impl PlannedBenchmark {
     }
 }
 
-/// The average sample sizes.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -427,17 +411,9 @@ impl Suggestion {
     }
 }
 
-/// A TOML string, on one line.
+/// A TOML string, on one line: a JSON string is one.
 fn string(text: &str) -> String {
-    let mut out = String::from('"');
-    for character in text.chars() {
-        match character {
-            '"' | '\\' => out.extend(['\\', character]),
-            hidden if is_hidden(hidden) => out += &format!("\\u{:04X}", u32::from(hidden)),
-            other => out.push(other),
-        }
-    }
-    out + "\""
+    json::escaped(&serde_json::Value::from(text).to_string())
 }
 
 /// The smallest of the numbers that this share of them does not exceed: at 0.5, the lower median.
@@ -531,13 +507,8 @@ impl PlanReport {
 
     fn variance(&self) -> [Block; 3] {
         // Such as `5 builds × 4 executions × 20 measurements`.
-        let mut measured: Vec<String> = Vec::new();
-        for one in &self.benchmarks {
-            let sizes = quantity::sample_sizes(one.sample_sizes);
-            if !measured.contains(&sizes) {
-                measured.push(sizes);
-            }
-        }
+        let sizes = self.benchmarks.iter().map(|one| quantity::sample_sizes(one.sample_sizes));
+        let measured = distinct(sizes);
         self.section(
             format!("Variance of means, by {}", measured.join("; ")),
             ["value", "builds", "executions", "measurements", "impact b", "impact e"],
@@ -546,7 +517,7 @@ impl PlanReport {
                 let percent = |share: f64| format!("{:.0} %", 100.0 * share);
                 let of_measurements = one.components.execution.map(|_| percent(execution));
                 vec![
-                    quantity::estimate(&one.found.summary, self.criteria.confidence),
+                    one.value.text(),
                     percent(version),
                     percent(build),
                     known(of_measurements),

@@ -1,12 +1,10 @@
 //! Renders a document as a web page that needs no network: the shell, style and script of every
 //! page, and a body of ordinary elements, in which every text is escaped.
 
-use askama::filters::{Html, escape};
-
 use super::super::{
     document::{Block, Document, Item, Span, Step, Text, Verbatim, capitalised},
     escape::{escape_untrusted, escape_untrusted_lines},
-    html::{breakable, page},
+    html::{breakable, escape_html, page},
     style::{Kind, Role},
     table::{Cell, Table},
 };
@@ -19,7 +17,7 @@ pub fn html(document: &Document, json: &str) -> Result<String> {
     let title = if title.is_empty() { format!("cargo rbench {command}") } else { title };
     let head = header(command, &Text::from(title.as_str()), &document.lead);
     let blocks: String = document.blocks.iter().map(|one| block(one, "h2")).collect();
-    page(&title, &(head + &blocks), command, Some(json))
+    page(&title, &(head + &blocks), command, json)
 }
 
 /// The head of a page. In its title, what follows the first span is less prominent.
@@ -85,11 +83,12 @@ fn list(items: &[Item]) -> String {
 
 fn render_table(table: &Table) -> String {
     let columns = table.shown();
-    let class = |at: usize| if table.is_number(at) { " class=n" } else { "" };
-    let heads =
-        columns.iter().map(|&at| format!("<th scope=col{}>{}", class(at), escaped(table.head(at))));
+    let class = |at: usize| if table.columns[at].right { " class=n" } else { "" };
+    let head =
+        |&at: &usize| format!("<th scope=col{}>{}", class(at), escaped(&table.columns[at].head));
+    let heads = columns.iter().map(head);
     // The name of a row may stand behind its numbers.
-    let name = columns.iter().position(|&at| !table.is_number(at)).unwrap_or(0);
+    let name = columns.iter().position(|&at| !table.columns[at].right).unwrap_or(0);
     let row = |cells: &Vec<Cell>| {
         let shown = columns.iter().enumerate().map(|(place, &at)| {
             let joined = table.joined_to(at).map(|joined| &cells[joined]);
@@ -104,27 +103,26 @@ fn render_table(table: &Table) -> String {
     format!(
         "<div class=scroll tabindex=0>\n<table><thead><tr>{}</thead>\n<tbody>{}</tbody></table>\n</div>\n",
         heads.collect::<String>(),
-        table.rows().iter().map(row).collect::<String>()
+        table.rows.iter().map(row).collect::<String>()
     )
 }
 
 fn render_cell(cell: &Cell) -> String {
-    let text = match cell.kind() {
-        Kind::Words => escaped(cell.text()),
-        Kind::Name | Kind::Command | Kind::Quote => breakable(cell.text()),
+    let text = match cell.kind {
+        Kind::Words => escaped(&cell.text),
+        Kind::Name | Kind::Command | Kind::Quote => breakable(&cell.text),
     };
-    let text = match cell.link() {
+    let text = match &cell.link {
         Some(file) => format!("<a href=\"{}\">{text}</a>", escaped(file)),
         None => text,
     };
-    in_role(cell.role(), text)
+    in_role(cell.role, text)
 }
 
 fn step(Step { purpose, command }: &Step) -> String {
     format!("<dt>{}<dd><code>{}</code>", escaped(&capitalised(purpose)), escaped(command))
 }
 
-/// A statement as a sentence.
 fn sentence(text: &Text) -> String {
     let mut shown = inline(&text.clone().capitalised());
     if !text.plain().ends_with(['.', '?', '!', ':']) {
@@ -168,13 +166,9 @@ fn message(text: &Text) -> String {
 }
 
 fn escaped(text: &str) -> String {
-    let text = escape_untrusted(text);
-    let Ok(escaped) = escape(&*text, Html);
-    escaped.to_string()
+    escape_html(&escape_untrusted(text))
 }
 
 fn escaped_lines(text: &str) -> String {
-    let text = escape_untrusted_lines(text);
-    let Ok(escaped) = escape(&*text, Html);
-    escaped.to_string()
+    escape_html(&escape_untrusted_lines(text))
 }

@@ -94,7 +94,7 @@ impl Pieces {
             Block::Table(table) => {
                 let columns = table.shown();
                 self.fixed(head(table, &columns));
-                let rows = table.rows().iter().map(|cells| row(table, &columns, cells));
+                let rows = table.rows.iter().map(|cells| row(table, &columns, cells));
                 self.0.push(Piece::Run(rows.collect(), "rows"));
             }
             Block::Verbatim(Verbatim { language, text }) => {
@@ -201,14 +201,12 @@ fn span(Span { text, role, kind }: &Span) -> String {
     }
 }
 
-/// A statement as a sentence.
 fn sentence(text: &Text) -> String {
     let shown = inline(&text.clone().capitalised());
     let end = if shown.ends_with(['.', '?', '!', ':']) { "" } else { "." };
     shown + end + &message(text, "")
 }
 
-/// An entry of a list, with its blocks.
 fn entry(Item { text, blocks }: &Item, indent: &str) -> String {
     let mut out = format!("{indent}- {}{}\n", inline(text), message(text, &format!("{indent}  ")));
     for block in blocks {
@@ -252,8 +250,8 @@ fn shortened(text: &str, most: usize) -> String {
 
 /// The first two lines of a table.
 fn head(table: &Table, columns: &[usize]) -> String {
-    let heads = columns.iter().map(|&at| escaped(table.head(at)));
-    let aligned = columns.iter().map(|&at| if table.is_number(at) { "--:" } else { ":--" });
+    let heads = columns.iter().map(|&at| escaped(&table.columns[at].head));
+    let aligned = columns.iter().map(|&at| if table.columns[at].right { "--:" } else { ":--" });
     let (heads, aligned): (Vec<_>, Vec<_>) = (heads.collect(), aligned.collect());
     format!("\n| {} |\n|{}|\n", heads.join(" | "), aligned.join("|"))
 }
@@ -271,13 +269,13 @@ fn row(table: &Table, columns: &[usize], cells: &[Cell]) -> String {
 }
 
 fn render_cell(cell: &Cell) -> String {
-    let text = cell.text();
-    let shown = match cell.kind() {
+    let text = &cell.text;
+    let shown = match cell.kind {
         _ if text.is_empty() => return String::new(),
         Kind::Words => escaped(text),
         Kind::Name | Kind::Command | Kind::Quote => code_in_table(&shortened(text, LONGEST_NAME)),
     };
-    if cell.role() == Role::Bad { format!("**{shown}**") } else { shown }
+    if cell.role == Role::Bad { format!("**{shown}**") } else { shown }
 }
 
 /// A command below its purpose, each on a separate line: a line break in an id must not begin

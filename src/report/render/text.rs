@@ -12,7 +12,6 @@ use super::super::{
 /// The indent of blocks that belong to an entry of a list, in columns.
 const INDENT: usize = 2;
 
-/// Renders the document for a terminal of this width.
 pub fn text(document: &Document, columns: usize) -> String {
     let mut out = String::new();
     if !document.title.is_empty() {

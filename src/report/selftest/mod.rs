@@ -32,13 +32,10 @@ use crate::{
 pub struct SelftestReport {
     /// The version that was compared with itself.
     pub version: Version,
-    /// The machine that measured.
     pub machine: Machine,
-    /// The criteria of the verdicts.
     pub criteria: Criteria,
     /// The number of comparisons in each mode.
     pub repetitions: usize,
-    /// The benchmarks that were measured.
     pub benchmarks: Vec<Benchmark>,
     /// Benchmarks that were not measured, because the compiler generates different code for
     /// something that they execute in the two versions.
@@ -56,10 +53,8 @@ pub struct SelftestReport {
     pub failed_targets: Vec<FailedTarget>,
 }
 
-/// The results of one mode of measuring.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ModeResult {
-    /// The mode of the executions.
     pub mode: Mode,
     /// The sample sizes of each comparison, for benchmarks without their own.
     pub sample_sizes: SampleSizes,
@@ -67,7 +62,6 @@ pub struct ModeResult {
     #[serde(rename = "duration_seconds", serialize_with = "quantity::seconds")]
     #[schemars(with = "f64", range(min = 0))]
     pub duration: Duration,
-    /// The evaluation of the machine in this mode.
     #[serde(flatten)]
     pub fitness: Fitness,
 }
@@ -98,7 +92,6 @@ impl SelftestReport {
     }
 }
 
-/// The name of a mode for people.
 pub const fn name_of(mode: Mode) -> &'static str {
     match mode {
         Mode::Interleaved => "interleaved",
@@ -156,7 +149,6 @@ const FLOORS: &str = "standard deviation of the difference of a pair of builds (
 const MIDDLE: usize = 1;
 
 impl SelftestReport {
-    /// The subject of the comparisons.
     fn subject(&self) -> String {
         format!(
             "{} of {}, {} in two versions that differ only in an unused function: every \
@@ -170,7 +162,6 @@ impl SelftestReport {
         )
     }
 
-    /// The reasons why a mode is fit or not.
     fn reasons(&self, fitness: &Fitness) -> Vec<String> {
         let findings = &fitness.findings;
         let kept = fitness.fit.then(|| kept(fitness));
@@ -318,7 +309,6 @@ impl SelftestReport {
         table
     }
 
-    /// The limits of the test.
     fn limits(&self) -> Vec<String> {
         let mut limits = Vec::new();
         if !self.left_out.is_empty() {

@@ -14,6 +14,7 @@ use serde::{Serialize, Serializer};
 use super::{
     Report,
     document::{Block, Document, Medium, Text},
+    grouped,
     json::{self, Estimate, Measured, Shares},
     names::{Names, metric_name},
     quantity::{self, p_value, value},
@@ -39,9 +40,7 @@ use crate::{
 /// One version and its stored results.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ShowReport {
-    /// The version shown.
     pub version: Version,
-    /// The criteria of the estimates.
     pub criteria: Criteria,
     /// The experiments that it was part of, oldest first.
     pub experiments: Vec<ShownExperiment>,
@@ -50,12 +49,10 @@ pub struct ShowReport {
     /// True to show every build instead of one line for each benchmark.
     #[serde(skip)]
     pub detailed: bool,
-    /// Writes the suggested commands.
     #[serde(skip)]
     pub command_line: Rc<dyn CommandLine>,
 }
 
-/// An experiment that a version was part of.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ShownExperiment {
     /// Its identity, which is the same in every store.
@@ -70,11 +67,9 @@ pub struct ShownExperiment {
     pub finished: Option<SystemTime>,
     /// The version of rbench that made it.
     pub rbench: String,
-    /// The machine that measured.
     pub machine: Machine,
     /// The compiler, from `rustc -vV`.
     pub toolchain: String,
-    /// All settings.
     pub settings: serde_json::Value,
     /// The requested sample sizes, for benchmarks without their own.
     pub sample_sizes: SampleSizes,
@@ -86,17 +81,14 @@ pub struct ShownExperiment {
     pub failure: Option<String>,
 }
 
-/// The newest results of a benchmark in one metric.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ShownBenchmark {
-    /// The benchmark measured.
     #[serde(flatten)]
     pub benchmark: Benchmark,
     /// The index of the experiment in [`ShowReport::experiments`].
     pub experiment: usize,
     /// The deciding stage: `result`, `variance`, `layout_test` and `impact` are of its builds.
     pub stage: Stage,
-    /// The value of that stage.
     #[serde(flatten)]
     pub(super) value: ShownValue,
     /// The values of the builds of that stage; `None` if every execution failed.
@@ -126,11 +118,10 @@ pub struct ShownBenchmark {
 }
 
 /// The value of a benchmark in one metric. Everything is null if every execution failed.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub(super) struct ShownValue {
     /// The name, such as `wall`; null if the entry is about the benchmark as a whole.
     metric: Option<String>,
-    /// The unit of all values.
     unit: Option<Unit>,
     #[serde(flatten)]
     measured: Measured,
@@ -150,13 +141,10 @@ pub struct ImpactFactors {
     pub builds: Option<ImpactFactor>,
 }
 
-/// One build of a version.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ShownBuild {
-    /// The layout seed.
     #[schemars(with = "u32", range(min = 1))]
     pub seed: LayoutSeed,
-    /// The stage of the build.
     pub stage: Stage,
     /// The layout, if it is stored.
     pub layout: Option<Layout>,
@@ -193,19 +181,6 @@ impl ImpactFactors {
     }
 }
 
-impl Default for ShownValue {
-    fn default() -> Self {
-        Self {
-            metric: None,
-            unit: None,
-            measured: Measured::new(None, None),
-            result: None,
-            variance: None,
-            layout_test: None,
-        }
-    }
-}
-
 impl ShownValue {
     /// The value of this summary. `interleaving` is that of its executions, if all share one.
     pub fn new(summary: &Summary, interleaving: Option<Interleaving>, confidence: f64) -> Self {
@@ -217,6 +192,14 @@ impl ShownValue {
             variance: Shares::version_shares(summary),
             layout_test: Components::estimate(summary).layout,
         }
+    }
+}
+
+impl ShownValue {
+    /// The value and its interval, for people.
+    pub fn text(&self) -> String {
+        let value = self.result.as_ref().zip(self.unit);
+        value.map_or_else(String::new, |(result, unit)| result.text(unit))
     }
 }
 
@@ -252,7 +235,6 @@ impl ShownBenchmark {
         Self { value, summary: Some(summary), ..self }
     }
 
-    /// True if any execution of the benchmark failed.
     fn has_failed(&self) -> bool {
         !self.failures.is_empty()
     }
@@ -350,15 +332,9 @@ impl ShowReport {
             .into_iter()
             .collect();
         for (name, part) in parts {
-            let mut found: Vec<(String, Vec<String>)> = Vec::new();
-            for (number, experiment) in (1..).zip(&self.experiments) {
-                let (part, number) = (part(experiment), format!("{number}"));
-                match found.iter_mut().find(|(other, _)| *other == part) {
-                    Some((_, numbers)) => numbers.push(number),
-                    None if part.is_empty() => {}
-                    None => found.push((part, vec![number])),
-                }
-            }
+            let numbered = (1..).zip(&self.experiments);
+            let parts = numbered.map(|(number, one)| (part(one), format!("{number}")));
+            let found = grouped(parts.filter(|(part, _)| !part.is_empty()));
             let is_same = found.len() == 1;
             for (part, numbers) in found {
                 let of =
@@ -401,7 +377,7 @@ impl ShowReport {
             table.row([
                 name,
                 Cell::from(metric_name(Some(summary.metric()))),
-                Cell::from(quantity::estimate(summary, self.criteria.confidence)),
+                Cell::from(shown.value.text()),
                 Cell::from(shown.throughput_text(summary)),
                 Cell::from(Shares::text(shown.value.variance)),
                 Cell::from(p),
@@ -448,8 +424,7 @@ impl ShowReport {
 
     /// A table of builds for each benchmark.
     fn details(&self) -> Vec<Block> {
-        let mut blocks: Vec<Block> =
-            self.benchmarks.iter().flat_map(|one| self.detail(one)).collect();
+        let mut blocks: Vec<Block> = self.benchmarks.iter().flat_map(Self::detail).collect();
         let names = Names::new(self.benchmarks.iter().map(|shown| &shown.benchmark));
         let export = self.command_line.suggest("push", &["results.jsonl"], &[]);
         let export = Text::from("all measurements: ").command(export);
@@ -459,7 +434,7 @@ impl ShowReport {
         blocks
     }
 
-    fn detail(&self, shown: &ShownBenchmark) -> Vec<Block> {
+    fn detail(shown: &ShownBenchmark) -> Vec<Block> {
         let place = &shown.benchmark;
         let head = Text::new().styled_name(Role::Head, &*place.name.id);
         let of =
@@ -486,7 +461,7 @@ impl ShowReport {
         };
         lines.push(Text::from(format!(
             "{name}, {} by {stage}{l:.0} builds × {m:.digits$} {executions} × {n:.digits$} measurements{average}",
-            quantity::estimate(summary, self.criteria.confidence)
+            shown.value.text()
         )));
         let throughput = shown.throughput_text(summary);
         if !throughput.is_empty() {
@@ -553,7 +528,6 @@ impl ShownBenchmark {
         self.builds.iter().any(|build| build.stage == Stage::Second)
     }
 
-    /// The throughput in a second.
     fn throughput_text(&self, summary: &Summary) -> String {
         if *summary.metric() != Metric::wall() {
             return String::new();

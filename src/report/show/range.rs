@@ -14,7 +14,6 @@ use crate::{
         Report,
         compare::{self, ComparisonReport},
         document::{Block, Document, Medium, Text},
-        escape::escape_untrusted,
         json::{self, Change},
         names::{Names, metric_name},
         quantity::{changed_within, count},
@@ -33,26 +32,19 @@ pub struct RangeReport {
     pub versions: Vec<ShowReport>,
     /// The comparisons of pairs of versions, in the order in which they were made.
     pub comparisons: Vec<RangeComparison>,
-    /// The criteria of the verdicts.
     #[serde(skip)]
     pub criteria: Criteria,
-    /// Writes the suggested commands.
     #[serde(skip)]
     pub command_line: Rc<dyn CommandLine>,
 }
 
-/// The comparison of two versions of a range.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct RangeComparison {
-    /// The older version.
     pub base: Version,
-    /// The newer version.
     pub head: Version,
     /// By both stages.
     changes: Vec<ChangedBenchmark>,
-    /// The number of inconclusive verdicts.
     inconclusive: usize,
-    /// The verdicts on the measured benchmarks.
     #[serde(skip)]
     rows: Vec<DecidedRow>,
 }
@@ -69,7 +61,6 @@ struct ChangedBenchmark {
 }
 
 impl RangeComparison {
-    /// The comparison of a base and a head, with its verdicts.
     pub fn new([base, head]: [Version; 2], rows: Vec<DecidedRow>) -> Self {
         let changed = rows.iter().filter(|row| VerdictKind::new(&row.verdict).is_change());
         let change = |row: &DecidedRow| ChangedBenchmark {
@@ -89,12 +80,10 @@ impl RangeComparison {
         }
     }
 
-    /// True if any benchmark changed.
     pub fn has_changes(&self) -> bool {
         !self.changes.is_empty()
     }
 
-    /// True if any benchmark was measured.
     fn has_measured(&self) -> bool {
         let is_measured =
             |row: &DecidedRow| !matches!(row.verdict, Verdict::Unaffected | Verdict::Identical);
@@ -103,7 +92,6 @@ impl RangeComparison {
 }
 
 impl RangeReport {
-    /// The changes, by pair of versions.
     fn changes(&self) -> Vec<Text> {
         let changes = self.comparisons.iter().flat_map(|one| &one.changes);
         let names = Names::new(changes.map(|change| &change.benchmark));
@@ -181,19 +169,20 @@ impl Report for RangeReport {
     }
 
     fn html(&self) -> Result<String> {
-        let part = |(number, comparison): (usize, &RangeComparison)| {
-            let RangeComparison { base, head, rows, .. } = comparison;
-            let title = format!("{}..{} {}", base.short(), head.short(), head.summary);
+        let report = |RangeComparison { base, head, rows, .. }: &RangeComparison| {
             let mut outcome = Outcome::new([base.clone(), head.clone()], self.criteria);
             outcome.rows.clone_from(rows);
-            let command_line = self.command_line.clone();
-            let report = ComparisonReport::new(outcome, ExitPolicy::default(), command_line);
-            report.section_html(number, &escape_untrusted(title.trim()))
+            ComparisonReport::new(outcome, ExitPolicy::default(), self.command_line.clone())
         };
         let measured = self.comparisons.iter().filter(|comparison| comparison.has_measured());
-        let sections = measured.enumerate().map(part).collect::<Result<Vec<String>>>()?;
-        let versions = count(self.versions.len(), "version");
-        compare::page_of("run", &format!("{versions} compared"), sections, &self.json()?)
+        let reports: Vec<ComparisonReport> = measured.map(report).collect();
+        let comparisons = reports.iter().map(|report| {
+            let Outcome { base, head, .. } = &report.outcome;
+            let title = format!("{}..{} {}", base.short(), head.short(), head.summary);
+            (title.trim().to_owned(), report)
+        });
+        let title = format!("{} compared", count(self.versions.len(), "version"));
+        compare::page_of("run", &title, Vec::new(), comparisons, &self.json()?)
     }
 
     fn json(&self) -> Result<String> {
