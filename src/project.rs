@@ -2,7 +2,6 @@
 //! directory.
 
 mod pack;
-mod packed;
 
 use std::{
     cell::OnceCell,
@@ -13,7 +12,7 @@ use std::{
 
 use cargo_metadata::{Metadata, MetadataCommand, Package, Target};
 
-pub use packed::{PackPlaces, PackedProject};
+pub use pack::{PackPlaces, PackedProject};
 
 use crate::{
     builds::{

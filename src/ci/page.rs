@@ -33,7 +33,6 @@ const FOR_CONTRIBUTORS: &str = "Regressed: this change makes the benchmark slowe
 /// What a page says about its job: where a reader finds more, and who made it advisory.
 #[derive(Clone, Debug, Default)]
 pub struct Links {
-    /// The run of the job.
     run: Option<String>,
     /// The pages of stored results.
     site: Option<String>,
@@ -122,7 +121,6 @@ impl Comparison {
         std::iter::once(verdicts).chain(settings).collect()
     }
 
-    /// The blocks of one comparison.
     fn section(&self) -> Vec<Block> {
         let names = self.names();
         let mut rows: Vec<&Row> = self.benchmarks.iter().collect();
@@ -183,7 +181,6 @@ fn confirmed(names: &Names<'_>, rows: &[&Row]) -> Option<Text> {
     (!rows.is_empty()).then(|| shown.then(and_more(rows.len(), MOST_NAMES)))
 }
 
-/// The reason why a benchmark failed.
 fn failure_reason(names: &Names<'_>, row: &Row) -> Option<Text> {
     let is_failed = row.verdict == VerdictKind::Failed;
     let name = Text::from_name(row.name(names));
@@ -207,7 +204,6 @@ fn failed_target(FailedTarget { target, error }: &FailedTarget) -> Text {
     Text::from_name(target.to_string()).then(": ").append(first_line(&error.to_string()))
 }
 
-/// The first line of a reason, quoted.
 fn first_line(reason: &str) -> Text {
     quoted(reason.lines().next().unwrap_or_default())
 }

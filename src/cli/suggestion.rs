@@ -7,7 +7,12 @@ mod tests;
 use clap::{Command, CommandFactory as _};
 
 use super::{Cli, GivenOptions};
-use crate::shell::{CommandLine, cargo, option, quoted};
+
+use crate::{
+    error::{Error, Result},
+    model::Version,
+    shell::{CommandLine, cargo, option, quoted},
+};
 
 /// Options of one report or of stored results, which no suggestion repeats.
 const OWN: [&str; 11] = [
@@ -74,9 +79,22 @@ impl CommandLine for GivenOptions {
 }
 
 impl GivenOptions {
+    /// The revision `word` of a subcommand, or the error with a suggestion: the same command with the word as a filter of
+    /// the benchmarks of these revisions.
+    pub fn revision_or_filter(
+        &self,
+        resolved: Result<Version>,
+        subcommand: &str,
+        revisions: &[&str],
+        word: &str,
+    ) -> Result<Version> {
+        let hint = || self.as_filter(subcommand, revisions, word);
+        resolved.map_err(|error| hint().into_iter().fold(error, Error::hint))
+    }
+
     /// Suggests the same command with `word`, which is not a revision, as a filter of the benchmarks
     /// of these revisions; `None` if the word cannot be a filter.
-    pub fn as_filter(&self, subcommand: &str, revisions: &[&str], word: &str) -> Option<String> {
+    fn as_filter(&self, subcommand: &str, revisions: &[&str], word: &str) -> Option<String> {
         let is_revision =
             word.is_empty() || word.contains(['~', '^', ':', '@']) || revisions.contains(&word);
         let others = self.0.iter().filter(|(name, _)| name == "filter");

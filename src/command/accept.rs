@@ -18,7 +18,7 @@ use crate::{
     },
     shell::CommandLine as _,
     stats::{Change, Verdict},
-    verdict::{DecidedRow, DecisionOptions, Relation, Results, Verdicts, VersionRef},
+    verdict::{DecidedRow, Relation, Results, Verdicts, VersionRef},
 };
 
 /// Finds the newest stored regression of the benchmark, and adds it to the file.
@@ -97,9 +97,7 @@ fn newest_regression(
     verdicts: &VerdictSettings,
     (head, benchmark): (&Version, &Benchmark),
 ) -> Result<FoundChange> {
-    let options =
-        DecisionOptions { metrics: verdicts.metrics.clone(), ..DecisionOptions::default() };
-    let judge = Verdicts::new(results, options);
+    let decider = Verdicts::new(results, verdicts.into());
     let mut bases: HashSet<&str> = HashSet::new();
     let mut others: Option<Vec<DecidedRow>> = None;
     for place in results.places_of(head).into_iter().rev().filter(|place| place.version == 1) {
@@ -116,7 +114,7 @@ fn newest_regression(
             continue;
         }
         let relation = Relation::SameExperiment([base, place]);
-        let rows = judge.rows(&of_benchmark, &relation, &verdicts.criteria(benchmark))?;
+        let rows = decider.rows(&of_benchmark, &relation, &verdicts.criteria(benchmark))?;
         let (regressed, rest): (Vec<_>, Vec<_>) =
             rows.into_iter().partition(|row| matches!(row.verdict, Verdict::Regressed { .. }));
         if !regressed.is_empty() {
@@ -151,7 +149,6 @@ fn not_compared(args: &AcceptArgs, head: &Version, benchmark: &Benchmark) -> Err
         .hint(format!("measure it with: {measure}"))
 }
 
-/// Makes the entry of a regression.
 fn entry(args: &AcceptArgs, row: &DecidedRow, [base, commit]: [&str; 2]) -> Result<AcceptedEntry> {
     let (Some(stage), Some(metric)) = (row.decisive(), &row.metric) else {
         return Err(Error::new(Exit::Internal, "a regression has no values"));

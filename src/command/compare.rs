@@ -106,7 +106,6 @@ fn compared_each(
     }
 }
 
-/// Compares compilations and their executables, for each comparison.
 fn compilations(
     project: &Project,
     each: &[CompareArgs],
@@ -173,11 +172,7 @@ fn stored(
     // The gate of the file applies only when measuring, since results of a release are often not stored.
     let gate = gate(project, args).filter(|gate| !gate.is_of_file);
     let also = AlsoAgainst::find(project, gate.as_ref(), versions.each_ref(), console)?;
-    let archive = Archive {
-        acceptances: Acceptances::read(project)?,
-        store: archive::store(project, console, &args.given)?,
-        command_line: args.command_line(),
-    };
+    let archive = Archive::open(project, console, args.command_line())?;
     let request = StoredRequest {
         versions,
         also,
@@ -255,14 +250,14 @@ fn versions(project: &Project, args: &CompareArgs) -> Result<[Version; 2]> {
     if let Some(packed) = &project.packed {
         return Ok(packed.versions.clone());
     }
-    let hint = match args.versions.typed() {
-        [Some(base), Some(word)] => args.given.as_filter("compare", &[base, "."], word),
-        _ => None,
-    };
     let resolve = |revision: &str| {
-        let is_word = args.versions.typed()[1] == Some(revision);
         let version = project.repository.resolve(revision);
-        version.map_err(|error| hint.iter().filter(|_| is_word).fold(error, Error::hint))
+        match args.versions.typed() {
+            [Some(base), Some(word)] if word == revision => {
+                args.given.revision_or_filter(version, "compare", &[base, "."], word)
+            }
+            _ => version,
+        }
     };
     args.versions.resolve(resolve, |words| args.given.suggest("compare", words, &[]))
 }
@@ -272,7 +267,6 @@ fn parts(args: &CompareArgs) -> usize {
     args.experiment.partition.map_or(1, |partition| partition.of as usize)
 }
 
-/// The stored benchmarks that match the filters.
 fn stored_benchmarks(
     project: &Project,
     store: &Store<'_>,

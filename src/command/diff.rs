@@ -158,7 +158,6 @@ fn failed_targets(listed: &[ListedVersion; 2]) -> impl Iterator<Item = &FailedTa
     listed.iter().flat_map(|version| &version.listing.failures)
 }
 
-/// The benchmarks that only one version has.
 fn benchmarks_in_one_version([base, head]: &[ListedVersion; 2]) -> Vec<Benchmark> {
     [benchmarks_only_in(base, head), benchmarks_only_in(head, base)].concat()
 }
@@ -170,7 +169,6 @@ fn versions(project: &Project, args: &DiffArgs) -> Result<[Version; 2]> {
     )
 }
 
-/// Makes the report without the impact on benchmarks.
 fn differences([base, head]: [Version; 2], functions: &Functions) -> DiffReport {
     let [only_base, only_head] = functions.unmatched_targets();
     DiffReport {

@@ -27,9 +27,8 @@ pub fn run(args: &ExecArgs) -> Result<Exit> {
     let settings = BuildSettings::resolve(&project.file, args.compile.clone());
     let targets = selected_targets(&project, &args.target);
     let filter = Filter::new(&args.filter.patterns(), args.filter.exact, targets);
-    let hint = args.given.as_filter("exec", &["."], &args.revision);
     let version = project.repository.resolve(&args.revision);
-    let version = version.map_err(|error| hint.iter().fold(error, Error::hint))?;
+    let version = args.given.revision_or_filter(version, "exec", &["."], &args.revision)?;
     let build_env = project.build_env(settings.compile, &console)?;
     build_env.share_lock_with_setups()?;
     let conditions = Conditions { setups: Some(project.file.setups()), ..conditions };
@@ -108,7 +107,6 @@ fn in_full(error: Error) -> Error {
     }
 }
 
-/// The number of matching benchmarks that an error names.
 const MOST: usize = 10;
 
 fn only_target(listing: &Listing) -> Result<(&ListedTarget, &[Benchmark])> {

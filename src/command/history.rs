@@ -15,7 +15,7 @@ use versions::{ChosenVersions, chosen, others};
 use super::{output::Output, stored_project};
 use crate::{
     cli::HistoryArgs,
-    compare::{Acceptances, archive},
+    compare::{Acceptances, Archive, archive},
     config::VerdictSettings,
     console::Console,
     error::{Exit, Result},
@@ -53,11 +53,11 @@ fn read(
     let verdicts = VerdictSettings::resolve(&project.file, &args.criteria)?;
     let patterns = args.filter.patterns();
     let filter = Filter::new(&patterns, args.filter.exact, (&args.target).into());
-    let store = archive::store(project, console, &args.given)?;
-    let benchmarks = archive::chosen(&store, &filter, &args.given)?;
-    let results = archive::finished(&store, verdicts.counts_only(), &benchmarks, &args.given)?;
-    let acceptances = Acceptances::read(project)?;
-    let report = report(args, &results, &benchmarks, &verdicts, &acceptances)?;
+    let Archive { store, acceptances, .. } =
+        &Archive::open(project, console, Rc::new(args.given.clone()))?;
+    let benchmarks = archive::chosen(store, &filter, &args.given)?;
+    let results = archive::finished(store, verdicts.counts_only(), &benchmarks, &args.given)?;
+    let report = report(args, &results, &benchmarks, &verdicts, acceptances)?;
     Ok((report, report::idle_note(&acceptances.not_in_history()?)))
 }
 
@@ -73,14 +73,11 @@ pub(super) fn report(
     results.check_metrics(&verdicts.metrics, benchmarks)?;
     let ChosenVersions { entries, hidden, variant } = chosen(args, repository, results)?;
     let touched = PathFilter::from_args(args, repository, &entries)?;
-    let options = DecisionOptions {
-        metrics: verdicts.metrics.clone(),
-        ignore_environment: args.ignore_environment,
-        ..DecisionOptions::default()
-    };
+    let options =
+        DecisionOptions { ignore_environment: args.ignore_environment, ..verdicts.into() };
     let histories = Histories {
         results,
-        judge: Verdicts::new(results, options),
+        decider: Verdicts::new(results, options),
         entries: &entries,
         acceptances,
         ignore_environment: args.ignore_environment,

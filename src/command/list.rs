@@ -5,7 +5,7 @@ use crate::{
     cli::ListArgs,
     config::BuildSettings,
     console::Console,
-    error::{Error, Exit, Result},
+    error::{Exit, Result},
     harness::{Conditions, Filter},
     measure::{ListedVersion, Listing},
     model::FailedTarget,
@@ -25,9 +25,8 @@ pub fn run(args: &ListArgs) -> Result<Exit> {
     let settings = BuildSettings::resolve(&project.file, args.compile.clone());
     let targets = selected_targets(&project, &args.target);
     let filter = Filter::new(&args.filter.patterns(), args.filter.exact, targets);
-    let hint = args.given.as_filter("list", &["."], &args.revision);
     let version = project.repository.resolve(&args.revision);
-    let version = version.map_err(|error| hint.iter().fold(error, Error::hint))?;
+    let version = args.given.revision_or_filter(version, "list", &["."], &args.revision)?;
     let build_env = project.build_env(settings.compile, &console)?;
     let version = ListedVersion::new(&project, &build_env, version, &filter, &conditions)?
         .with_benchmarks()?;

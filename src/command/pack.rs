@@ -81,7 +81,6 @@ pub fn make(
     Ok(size)
 }
 
-/// The two versions to pack.
 fn versions(project: &Project, revisions: &[String]) -> Result<[Version; 2]> {
     let versions = project.repository.resolve_all(revisions)?;
     let count = versions.len();

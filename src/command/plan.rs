@@ -82,7 +82,7 @@ fn report(
     // Builds of earlier runs are in the cache, with the durations of their links.
     let builds = runner.link(&versions, &benchmarks, runner.first_seeds(&versions, &benchmarks))?;
     let links = links(&builds, &benchmarks);
-    let judge = Verdicts::new(&stored.results, DecisionOptions::default());
+    let decider = Verdicts::new(&stored.results, DecisionOptions::default());
     let (mut planned, mut failures) = (Vec::with_capacity(benchmarks.len()), Vec::new());
     for (benchmark, known) in benchmarks.into_iter().zip(levels) {
         let criteria = verdicts.criteria(&benchmark);
@@ -97,7 +97,7 @@ fn report(
         };
         let (link, sharing) =
             links.get(&benchmark.bench_target()).copied().unwrap_or((Duration::ZERO, 1));
-        let expected = stored.expected(&found, &judge, &criteria)?;
+        let expected = stored.expected(&found, &decider, &criteria)?;
         let costs = Costs { link, sharing, ..costs };
         planned.push(PlannedBenchmark::new(found, costs, expected, criteria));
     }
@@ -175,11 +175,11 @@ impl<'s> Stored<'s> {
     fn expected(
         &self,
         found: &LevelsFound,
-        judge: &Verdicts<'_>,
+        decider: &Verdicts<'_>,
         criteria: &Criteria,
     ) -> Result<Option<Expected>> {
         let (benchmark, metric) = (&found.benchmark, found.summary.metric());
-        if let Some(power) = self.compared(benchmark, metric, judge, criteria)? {
+        if let Some(power) = self.compared(benchmark, metric, decider, criteria)? {
             return Ok(Some(Expected { power, basis: PlanBasis::Compared }));
         }
         // The version compared with itself, with the sum of both variances, like unpaired versions.
@@ -196,7 +196,7 @@ impl<'s> Stored<'s> {
         &self,
         benchmark: &Benchmark,
         metric: &Metric,
-        judge: &Verdicts<'_>,
+        decider: &Verdicts<'_>,
         criteria: &Criteria,
     ) -> Result<Option<Power>> {
         let is_comparison = |experiment: &usize| {
@@ -214,7 +214,7 @@ impl<'s> Stored<'s> {
         for experiment in comparisons {
             let results = self.results.benchmark(benchmark, [experiment])?;
             let versions = [0, 1].map(|version| VersionRef { experiment, version });
-            let rows = judge.rows(&results, &Relation::SameExperiment(versions), criteria)?;
+            let rows = decider.rows(&results, &Relation::SameExperiment(versions), criteria)?;
             let of_metric = rows.iter().find(|row| row.metric.as_ref() == Some(metric));
             let power = of_metric
                 .and_then(DecidedRow::decisive)

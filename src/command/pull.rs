@@ -40,8 +40,8 @@ pub fn run(args: &PullArgs, shared: &SharedVariables) -> Result<Exit> {
             receive(&mut Directory::new(directory), &open()?, selection, &console)?
         }
         Place::Database(address) => {
-            let notice = |text: &str| console.line(text);
-            let mut database = Database::open(address, identity(&project.repository)?, &notice)?;
+            let identity = identity(&project.repository)?;
+            let mut database = Database::open(address, identity, |text| console.line(text))?;
             receive(&mut database, &open()?, selection, &console)?
         }
     };

@@ -69,22 +69,20 @@ pub fn push(
     console: &Console,
 ) -> Result<String> {
     let store = archive::store(project, console, given)?;
-    match place {
-        Place::Standard => Console::stream(|out| store.export(out))?,
-        Place::File(path) => export_to(&store, path)?,
-        Place::Directory(path) => {
-            let experiments = Experiments::new(project, store, given, String::new())?;
-            return experiments.send(&mut Directory::new(path), place, console);
-        }
+    let exported = |()| format!("wrote all finished experiments to {place}");
+    let mut documents: Box<dyn Documents> = match place {
+        Place::Standard => return Console::stream(|out| store.export(out)).map(exported),
+        Place::File(path) => return export_to(&store, path).map(exported),
+        Place::Directory(path) => Box::new(Directory::new(path)),
         Place::Database(address) => {
-            let (identity, notice) =
-                (identity(&project.repository)?, |text: &str| console.line(text));
-            let mut database = Database::open(address, identity.clone(), &notice)?;
-            let experiments = Experiments::new(project, store, given, identity)?;
-            return experiments.send(&mut database, place, console);
+            let identity = identity(&project.repository)?;
+            Box::new(Database::open(address, identity, |text| console.line(text))?)
         }
-    }
-    Ok(format!("wrote all finished experiments to {place}"))
+    };
+    let acceptances = Acceptances::read(project)?;
+    let archive = Archive { store, acceptances, command_line: Rc::new(given.clone()) };
+    let verdicts = VerdictSettings::resolve(&project.file, &CriteriaOptions::default())?;
+    Experiments { archive, verdicts }.send(&mut *documents, place, console)
 }
 
 /// The identity of a project in a database, by its repository. A part of its history would have another one.
@@ -101,24 +99,9 @@ pub fn identity(repository: &Repository) -> Result<String> {
 struct Experiments<'p> {
     archive: Archive<'p>,
     verdicts: VerdictSettings,
-    /// The identity of the project, for a database.
-    project: String,
 }
 
-impl<'p> Experiments<'p> {
-    fn new(
-        project: &'p Project,
-        store: Store<'p>,
-        given: &GivenOptions,
-        identity: String,
-    ) -> Result<Self> {
-        let acceptances = Acceptances::read(project)?;
-        let verdicts = VerdictSettings::resolve(&project.file, &CriteriaOptions::default())?;
-        let command_line = Rc::new(given.clone());
-        let archive = Archive { store, acceptances, command_line };
-        Ok(Self { archive, verdicts, project: identity })
-    }
-
+impl Experiments<'_> {
     /// Sends a document of each finished experiment that the place lacks. An experiment that cannot be sent does not
     /// keep others from it.
     fn send(&self, place: &mut dyn Documents, shown: &Place, console: &Console) -> Result<String> {
@@ -130,7 +113,7 @@ impl<'p> Experiments<'p> {
         let (mut sent, mut failed) = (0, 0);
         for (id, identity) in finished.iter().filter(|(_, identity)| missing.contains(identity)) {
             let Some(experiment) = store.experiment(*id)? else { continue };
-            let summary = || self.summary(&experiment);
+            let summary = |project: &str| self.summary(&experiment, project);
             let added = store
                 .document(&experiment)
                 .and_then(|document| place.add(identity, &document, &summary));
@@ -156,8 +139,8 @@ impl<'p> Experiments<'p> {
 
     /// The summary of an experiment, with the comparison that `compare --stored` shows of it. An experiment without a
     /// verdict, which another rbench may have measured, has none.
-    fn summary(&self, experiment: &StoredExperiment) -> Result<Summary> {
-        let Self { archive, verdicts, project } = self;
+    fn summary(&self, experiment: &StoredExperiment, project: &str) -> Result<Summary> {
+        let Self { archive, verdicts } = self;
         let outcome =
             compare_experiment(experiment.id, verdicts, archive).unwrap_or_else(|error| {
                 debug!("experiment {} has no verdicts: {error}", experiment.identity);

@@ -27,29 +27,22 @@ use crate::{
 pub fn run(args: &QueueArgs, shared: &SharedVariables) -> Result<Exit> {
     let console = Console::attach();
     let address = shared.database()?;
+    // For the project of a command that reads no commits.
+    let open = |project: &ProjectArgs| {
+        let identity = identity(&stored_project(project)?.repository)?;
+        Database::open(&address, identity, |text| console.line(text))
+    };
     match &args.command {
-        None => list(&args.list, &address, &console),
-        Some(QueueCommand::List(args)) => list(args, &address, &console),
+        None => list(&args.list, open(&args.list.project)?),
+        Some(QueueCommand::List(args)) => list(args, open(&args.project)?),
         Some(QueueCommand::Add(args)) => add(args, &address, &console),
-        Some(QueueCommand::Show(args)) => show(args, &address, &console),
-        Some(QueueCommand::Cancel(args)) => cancel(args, &address, &console),
+        Some(QueueCommand::Show(args)) => show(args, open(&args.project)?),
+        Some(QueueCommand::Cancel(args)) => cancel(args, open(&args.project)?, &console),
     }
 }
 
-/// Opens the database for the project of a command that reads no commits.
-fn open<'n>(
-    project: &ProjectArgs,
-    address: &Address,
-    notice: &'n dyn Fn(&str),
-) -> Result<Database<'n>> {
-    Database::open(address, identity(&stored_project(project)?.repository)?, notice)
-}
-
-fn list(args: &QueueListArgs, address: &Address, console: &Console) -> Result<Exit> {
-    let output = Output::new(args.format)?;
-    let notice = |text: &str| console.line(text);
-    let mut database = open(&args.project, address, &notice)?;
-    output.write(&QueueReport {
+fn list(args: &QueueListArgs, mut database: Database<'_>) -> Result<Exit> {
+    Output::new(args.format)?.write(&QueueReport {
         workers: database.workers()?,
         jobs: database.jobs(args.ended)?,
         waiting: database.waiting(None)?,
@@ -68,8 +61,7 @@ fn add(args: &QueueAddArgs, address: &Address, console: &Console) -> Result<Exit
         let project = stored_project(&args.project)?;
         (identity(&project.repository)?, pairs(&project, &args.revisions)?, None)
     };
-    let notice = |text: &str| console.line(text);
-    let mut database = Database::open(address, identity, &notice)?;
+    let mut database = Database::open(address, identity, |text| console.line(text))?;
     if let Some((digest, file)) = &pack {
         send_pack(&mut database, digest, file)?;
     }
@@ -81,19 +73,17 @@ fn add(args: &QueueAddArgs, address: &Address, console: &Console) -> Result<Exit
     let is_range = args.revisions.iter().any(|revision| is_range(revision));
     let usual = if is_range { Priority::BackFill } else { Priority::Normal };
     let mut ids = Vec::new();
-    for [base, head] in &pairs {
-        for options in parts(&options, args.parts) {
-            let job = NewJob {
-                class: class.clone(),
-                request: String::new(),
-                priority: args.priority.unwrap_or(usual),
-                base: base.clone(),
-                head: head.clone(),
-                options,
-                pack: pack.clone(),
-            };
-            ids.push(database.add_job(&job)?);
-        }
+    for [base, head] in pairs {
+        let job = NewJob {
+            class: class.clone(),
+            request: String::new(),
+            priority: args.priority.unwrap_or(usual),
+            base,
+            head,
+            options: options.clone(),
+            pack: pack.clone(),
+        };
+        ids.extend(add_parts(&mut database, &job, args.parts)?);
     }
     ids.sort_unstable();
     ids.dedup();
@@ -109,6 +99,12 @@ fn add(args: &QueueAddArgs, address: &Address, console: &Console) -> Result<Exit
     let done = if done > 0 { format!(", of which {done} are done already") } else { String::new() };
     console.line(&format!("{} for class {class}{done}", count(ids.len(), "job")));
     Ok(Exit::Success)
+}
+
+/// Queues the parts of a job, and returns their numbers.
+pub fn add_parts(database: &mut Database<'_>, job: &NewJob, count: u32) -> Result<Vec<i64>> {
+    let add = |options| database.add_job(&NewJob { options, ..job.clone() });
+    parts(&job.options, count).map(add).collect()
 }
 
 /// Sends the pack with this digest for jobs.
@@ -168,10 +164,7 @@ fn only_class(database: &mut Database<'_>) -> Result<String> {
         .hint("name it: --class NAME"))
 }
 
-fn show(args: &QueueShowArgs, address: &Address, console: &Console) -> Result<Exit> {
-    let output = Output::new(args.format)?;
-    let notice = |text: &str| console.line(text);
-    let mut database = open(&args.project, address, &notice)?;
+fn show(args: &QueueShowArgs, mut database: Database<'_>) -> Result<Exit> {
     let job = database.jobs_of(&[args.id])?.pop().ok_or_else(|| {
         Error::new(Exit::Usage, format!("cannot find job {}", args.id))
             .cause("this project has none with this number")
@@ -185,16 +178,14 @@ fn show(args: &QueueShowArgs, address: &Address, console: &Console) -> Result<Ex
     let page = comparison.as_ref().map(|one| ci::page(one, &Links::default(), SUMMARY_ROOM));
     let comparison =
         comparison.map(|comparison| serde_json::to_value(comparison).unwrap_or_default());
-    output.write(&JobReport { job, comparison })?;
+    Output::new(args.format)?.write(&JobReport { job, comparison })?;
     if let (Some(page), Format::Text | Format::Markdown) = (page, args.format) {
         Console::result(&format!("\n{page}"))?;
     }
     Ok(Exit::Success)
 }
 
-fn cancel(args: &QueueCancelArgs, address: &Address, console: &Console) -> Result<Exit> {
-    let notice = |text: &str| console.line(text);
-    let mut database = open(&args.project, address, &notice)?;
+fn cancel(args: &QueueCancelArgs, mut database: Database<'_>, console: &Console) -> Result<Exit> {
     let mut exit = Exit::Success;
     for id in &args.ids {
         if database.cancel(*id)? {

@@ -68,7 +68,6 @@ pub fn run(args: &RunArgs, shared: &SharedVariables) -> Result<Exit> {
     Ok(exit)
 }
 
-/// The context of a run.
 struct Run<'a> {
     session: Session<'a>,
     verdicts: VerdictSettings,
@@ -89,7 +88,6 @@ struct Versions {
 }
 
 impl Run<'_> {
-    /// Measures and reports one version.
     fn one(&self, version: &Version) -> Result<Exit> {
         let (runner, console) = (&self.session.runner, self.console);
         let versions = [runner.list(version.clone())?];
@@ -116,7 +114,6 @@ impl Run<'_> {
         Ok(if has_failures { Exit::Benchmark } else { Exit::Success })
     }
 
-    /// The stored results of a version.
     fn stored(&self, version: &Version, benchmarks: &[Benchmark]) -> Result<ShowReport> {
         let (store, given) = (&self.session.runner.store, &self.given);
         show::show_version(store, version, benchmarks, &self.verdicts, given, self.console)
@@ -167,7 +164,6 @@ impl Run<'_> {
         self.report_range(versions)
     }
 
-    /// Skips versions that could not be built before.
     fn leave_out_unbuildable(&self, versions: &Versions, agenda: &mut PairQueue) -> Result<()> {
         let runner = &self.session.runner;
         let before = KnownBroken::read(runner)?;
@@ -207,7 +203,6 @@ impl Run<'_> {
         Ok(None)
     }
 
-    /// Compares two listed versions: base and head.
     fn pair(&mut self, compared: [Version; 2]) -> Result<RangeComparison> {
         let added = self.session.with(compared.each_ref(), |_, [base, head]| {
             Ok(benchmarks_only_in(head, base).len())

@@ -63,7 +63,6 @@ pub fn run(args: &SelftestArgs) -> Result<Exit> {
     Ok(report.exit())
 }
 
-/// One mode, with the verdicts so far.
 struct MeasuredMode {
     settings: ExperimentSettings,
     dimensions: SampleSizes,
@@ -72,7 +71,6 @@ struct MeasuredMode {
     rows: Vec<Observed>,
 }
 
-/// A running self-test.
 struct Selftest<'a> {
     session: Session<'a>,
     console: &'a Console,
@@ -141,7 +139,6 @@ impl<'a> Selftest<'a> {
         Ok(test)
     }
 
-    /// Plans one mode.
     fn run_mode(&mut self, settings: ExperimentSettings) -> Result<MeasuredMode> {
         self.session.runner.measure_by(settings.clone());
         let outline = self.session.with(self.versions.each_ref(), |session, listed| {
@@ -156,7 +153,6 @@ impl<'a> Selftest<'a> {
         })
     }
 
-    /// Adds warnings without repeating them.
     fn warn(&mut self, warnings: impl IntoIterator<Item = Warning>) {
         for warning in warnings {
             warning.add_to(&mut self.warnings);

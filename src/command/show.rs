@@ -35,8 +35,7 @@ pub fn run(args: &ShowArgs) -> Result<Exit> {
         return Err(archive::nothing_stored(store.path(), &args.given));
     }
     let version = find(&args.revision, &project.repository, &experiments);
-    let hint = args.given.as_filter("show", &["HEAD"], &args.revision);
-    let version = version.map_err(|failure| hint.iter().fold(failure, Error::hint))?;
+    let version = args.given.revision_or_filter(version, "show", &["HEAD"], &args.revision)?;
     let command_line = Rc::new(args.given.clone());
     let (mut reports, mut failure) = (Vec::new(), None);
     for verdicts in verdicts.kinds() {
@@ -121,7 +120,6 @@ fn find(
     })
 }
 
-/// The stored results of one version.
 struct Shown<'s> {
     store: &'s Store<'s>,
     version: Version,
@@ -185,9 +183,9 @@ impl<'s> Shown<'s> {
             command_line: self.command_line.clone(),
         };
         // Shared by all benchmarks, so that it counts the verdicts of an experiment once.
-        let judge = Verdicts::new(&self.results, DecisionOptions::default());
+        let decider = Verdicts::new(&self.results, DecisionOptions::default());
         for benchmark in benchmarks {
-            let rows = self.benchmark(benchmark, detailed, verdicts, &judge)?;
+            let rows = self.benchmark(benchmark, detailed, verdicts, &decider)?;
             report.benchmarks.extend(rows);
         }
         Ok(report)
@@ -219,7 +217,7 @@ impl<'s> Shown<'s> {
         benchmark: &Benchmark,
         detailed: bool,
         verdicts: &VerdictSettings,
-        judge: &Verdicts<'_>,
+        decider: &Verdicts<'_>,
     ) -> Result<Vec<ShownBenchmark>> {
         let experiments = 0..self.results.experiments.len();
         let of_benchmark = self.results.benchmark(benchmark, experiments)?;
@@ -227,7 +225,7 @@ impl<'s> Shown<'s> {
             return Ok(self.unmeasured(benchmark)?.into_iter().collect());
         };
         let criteria = verdicts.criteria(benchmark);
-        let newest = NewestExperiment { results: &of_benchmark, judge, place, index };
+        let newest = NewestExperiment { results: &of_benchmark, decider, place, index };
         let all = of_benchmark.metrics(&[place]);
         let metrics: Vec<&Metric> = all.iter().filter(|metric| verdicts.includes(metric)).collect();
         // A failure is reported even if its metrics are not selected.
@@ -262,10 +260,9 @@ impl<'s> Shown<'s> {
     }
 }
 
-/// The newest results of a benchmark.
 struct NewestExperiment<'r> {
     results: &'r BenchmarkResults<'r>,
-    judge: &'r Verdicts<'r>,
+    decider: &'r Verdicts<'r>,
     place: VersionRef,
     /// The index of the experiment in the report.
     index: usize,
@@ -280,7 +277,7 @@ impl NewestExperiment<'_> {
     ) -> Result<ShownBenchmark> {
         let Self { results, place, index, .. } = *self;
         let (stage, summary) = match metric {
-            Some(metric) => self.judge.value(results, place, metric, criteria)?,
+            Some(metric) => self.decider.value(results, place, metric, criteria)?,
             None => (Stage::First, None),
         };
         let mut shown = ShownBenchmark::new(&results.benchmark, index, stage);

@@ -13,7 +13,7 @@ use std::{
 use super::{history, stored_project};
 use crate::{
     cli::{HistoryArgs, SiteArgs},
-    compare::{Acceptances, Archive, archive, compare_experiment},
+    compare::{Archive, archive, compare_experiment},
     config::{CriteriaOptions, VerdictSettings},
     console::Console,
     error::{Context as _, Error, Exit, Result},
@@ -46,11 +46,7 @@ pub fn run(args: &SiteArgs) -> Result<Exit> {
     let project = stored_project(&args.project)?;
     project.check_tables(&["HEAD"], &console)?;
     let verdicts = VerdictSettings::resolve(&project.file, &CriteriaOptions::default())?;
-    let archive = Archive {
-        store: archive::store(&project, &console, &args.given)?,
-        acceptances: Acceptances::read(&project)?,
-        command_line: Rc::new(args.given.clone()),
-    };
+    let archive = Archive::open(&project, &console, Rc::new(args.given.clone()))?;
     // Fails if nothing is stored, before there is a directory.
     let benchmarks = archive::chosen(&archive.store, &Filter::default(), &args.given)?;
     let mut directory = Directory::open(&args.directory)?;
@@ -71,7 +67,6 @@ pub fn run(args: &SiteArgs) -> Result<Exit> {
     Ok(Exit::Success)
 }
 
-/// The source of the pages.
 struct Site<'a> {
     args: &'a SiteArgs,
     verdicts: VerdictSettings,
@@ -194,7 +189,6 @@ fn label(machine: &Machine) -> String {
     if machine.class.is_empty() { machine.to_string() } else { machine.class.clone() }
 }
 
-/// The directory that the site is written to.
 struct Directory {
     path: PathBuf,
     /// The files written, relative to the directory.

@@ -205,15 +205,7 @@ impl Ceiling {
 
 /// A version in which only the commit matters.
 fn version(commit: &str) -> Version {
-    Version {
-        revision: commit.to_owned(),
-        commit: Some(commit.to_owned()),
-        tree: String::new(),
-        dirty: false,
-        summary: String::new(),
-        time: None,
-        variant: None,
-    }
+    Version { commit: Some(commit.to_owned()), ..Version::default() }
 }
 
 fn named(entry: &AcceptedEntry, why: Idle) -> IdleAcceptance {

@@ -1,7 +1,8 @@
 //! Access to stored results. Where there are none, errors name the commands that measure them.
 
-use std::path::Path;
+use std::{path::Path, rc::Rc};
 
+use super::Acceptances;
 use crate::{
     error::{Error, Exit, Result},
     harness::Filter,
@@ -11,6 +12,28 @@ use crate::{
     store::{self, Store},
     verdict::Results,
 };
+
+/// The stored results and the accepted slowdowns of a project.
+pub struct Archive<'a> {
+    /// The results.
+    pub store: Store<'a>,
+    /// The accepted slowdowns.
+    pub acceptances: Acceptances<'a>,
+    /// Writes the commands that hints suggest.
+    pub command_line: Rc<dyn CommandLine>,
+}
+
+impl<'a> Archive<'a> {
+    /// Opens the [`store`] of a project.
+    pub fn open(
+        project: &'a Project,
+        observer: &'a dyn store::Observer,
+        command_line: Rc<dyn CommandLine>,
+    ) -> Result<Self> {
+        let store = store(project, observer, &*command_line)?;
+        Ok(Self { store, acceptances: Acceptances::read(project)?, command_line })
+    }
+}
 
 /// Opens the store. Fails if there is none, and suggests commands with the options of the present
 /// one; never creates a store.

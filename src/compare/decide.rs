@@ -40,7 +40,7 @@ pub fn decide_so_far(
     let _phase = info_span!("statistics", benchmarks = benchmarks.len()).entered();
     let results = Results::load(&runner.store, id)?;
     let pending = pending * settings.metrics.len().max(1);
-    let decider = Verdicts::new(&results, DecisionOptions { pending, ..options(settings) });
+    let decider = Verdicts::new(&results, DecisionOptions { pending, ..settings.into() });
     let mut rows = Vec::new();
     for benchmark in benchmarks {
         let of_benchmark = results.benchmark(benchmark, [0])?;
@@ -59,7 +59,7 @@ pub fn provisional_rows<'b>(
     benchmarks: impl IntoIterator<Item = &'b Benchmark>,
 ) -> Result<Vec<ProvisionalRow>> {
     let results = Results::load(&runner.store, id)?;
-    let verdicts = Verdicts::new(&results, options(settings));
+    let verdicts = Verdicts::new(&results, settings.into());
     let mut rows = Vec::new();
     for benchmark in benchmarks {
         let of_benchmark = results.benchmark(benchmark, [0])?;
@@ -69,6 +69,8 @@ pub fn provisional_rows<'b>(
     Ok(rows)
 }
 
-fn options(settings: &VerdictSettings) -> DecisionOptions {
-    DecisionOptions { metrics: settings.metrics.clone(), ..DecisionOptions::default() }
+impl From<&VerdictSettings> for DecisionOptions {
+    fn from(settings: &VerdictSettings) -> Self {
+        Self { metrics: settings.metrics.clone(), ..Self::default() }
+    }
 }

@@ -10,12 +10,11 @@ use super::{
     counts::{self, Counts},
     earlier::EarlierResults,
     explanations,
-    release::{AlsoAgainst, shared_verdicts},
-    request::{Benchmarks, Request},
+    request::{AlsoAgainst, Benchmarks, Request, shared_verdicts},
     selection::Selection,
     session::Session,
     stages::Stages,
-    suspicious_builds,
+    warning,
 };
 use crate::{
     builds::changed_dependencies,
@@ -103,9 +102,7 @@ struct PairMeasurement<'c, 's> {
 /// The part of a comparison with one kind of metrics, which the same executions measure.
 struct Partial {
     verdicts: VerdictSettings,
-    /// The rows of stored results.
     rows: Vec<DecidedRow>,
-    /// The benchmarks to measure.
     measured: Vec<Benchmark>,
     /// The skipped benchmarks without a stored reason, which is then recorded.
     unmeasured: Vec<Benchmark>,
@@ -114,7 +111,6 @@ struct Partial {
 }
 
 impl PairMeasurement<'_, '_> {
-    /// Compares two listed versions.
     fn pair(
         &mut self,
         versions: &[ListedVersion; 2],
@@ -186,7 +182,6 @@ impl PairMeasurement<'_, '_> {
         Ok(outcome)
     }
 
-    /// The outcome before anything is measured.
     fn known(
         &self,
         versions: &[ListedVersion; 2],
@@ -337,7 +332,7 @@ impl PairMeasurement<'_, '_> {
             None => runner.counted_seeds(1),
         };
         let builds = runner.link(versions, &linked, seeds)?;
-        warnings.extend(suspicious_builds::equal(&builds.records(), builds.seeds.len()));
+        warnings.extend(warning::equal_builds(&builds.records(), builds.seeds.len()));
         Ok(Some(builds))
     }
 
@@ -374,7 +369,6 @@ impl PairMeasurement<'_, '_> {
         Ok(())
     }
 
-    /// Measures what is not stored, and decides.
     fn measure(
         &mut self,
         versions: &[ListedVersion; 2],

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use super::{explanations::ExplainedBenchmark, sizes::TargetSizes, warning::Warning};
+use super::{compiled::TargetSizes, explanations::ExplainedBenchmark, warning::Warning};
 use crate::{
     elf::FunctionDiff,
     error::Exit,
@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// The comparison of two versions.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Outcome {
     /// The version that the other is compared with.
     pub base: Version,
@@ -85,31 +85,7 @@ pub struct ComparedExperiment {
 impl Outcome {
     /// A comparison of base and head without benchmarks yet.
     pub fn new([base, head]: [Version; 2], criteria: Criteria) -> Self {
-        Self {
-            base,
-            head,
-            changes: VersionChanges::default(),
-            compilers: None,
-            criteria,
-            sample_sizes: None,
-            machine: None,
-            environment: None,
-            stored: Vec::new(),
-            spent: None,
-            warnings: Vec::new(),
-            functions: Vec::new(),
-            dependencies: Vec::new(),
-            partition: None,
-            rows: Vec::new(),
-            explanations: Vec::new(),
-            explainable: Vec::new(),
-            sizes: Vec::new(),
-            added: Vec::new(),
-            removed: Vec::new(),
-            idle: Vec::new(),
-            failed_targets: Vec::new(),
-            also: None,
-        }
+        Self { base, head, criteria, ..Self::default() }
     }
 
     /// Sets the benchmarks that only one version has: the base is version 0, the head is version 1.

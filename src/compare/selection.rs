@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{functions::Functions, warning::Warning};
+use super::{explanations::Functions, warning::Warning};
 use crate::{
     elf::{FunctionDiff, FunctionSet},
     error::Result,

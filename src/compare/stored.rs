@@ -1,14 +1,11 @@
 //! Compares two versions by their stored results, without measuring.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    rc::Rc,
-};
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     Acceptances, ComparedExperiment, Outcome, Warning,
-    archive::{finished, not_stored},
-    release::{AlsoAgainst, shared_verdicts},
+    archive::{Archive, finished, not_stored},
+    request::{AlsoAgainst, shared_verdicts},
 };
 use crate::{
     config::VerdictSettings,
@@ -17,7 +14,7 @@ use crate::{
     model::{Absence, AbsentBenchmark, Benchmark, Resources, Version},
     shell::CommandLine,
     stats::Verdict,
-    store::{ExperimentId, Store},
+    store::ExperimentId,
     verdict::{DecidedRow, DecisionOptions, Relation, Results, Verdicts, VersionRef},
 };
 
@@ -34,16 +31,6 @@ pub struct StoredRequest {
     pub verdicts: VerdictSettings,
     /// True to compare results of different machines, settings and compilers.
     pub ignore_environment: bool,
-}
-
-/// The stored results and the accepted slowdowns of a project.
-pub struct Archive<'a> {
-    /// The results.
-    pub store: Store<'a>,
-    /// The accepted slowdowns.
-    pub acceptances: Acceptances<'a>,
-    /// Writes the commands that hints suggest.
-    pub command_line: Rc<dyn CommandLine>,
 }
 
 /// Compares two versions by their newest comparable results, and the head with a release if the
@@ -90,11 +77,7 @@ fn kind(
     let results = finished(store, verdicts.counts(), benchmarks, &**command_line)?;
     let results = results.only_for(verdicts.metrics.first());
     results.check_metrics(&verdicts.metrics, benchmarks)?;
-    let options = DecisionOptions {
-        metrics: verdicts.metrics.clone(),
-        ignore_environment: *ignore_environment,
-        ..DecisionOptions::default()
-    };
+    let options = DecisionOptions { ignore_environment: *ignore_environment, ..verdicts.into() };
     let mut comparison =
         StoredPair::new(&results, versions.clone(), options, verdicts, &**command_line)?;
     for benchmark in benchmarks {
@@ -295,7 +278,6 @@ impl<'r> StoredPair<'r> {
         }
     }
 
-    /// The outcome, with the accepted slowdowns.
     fn accepted(self, acceptances: &Acceptances<'_>) -> Result<Outcome> {
         let verdicts = self.verdicts;
         let mut outcome = self.finish();
@@ -344,6 +326,7 @@ mod tests {
         cli::GivenOptions,
         config::{BenchToml, CriteriaOptions},
         model::{Disturbance, Execution, SkipReason, Stage},
+        store::Store,
         verdict::testing::{Filling, benchmark, version},
     };
 

@@ -6,10 +6,8 @@
 //! another file name.
 
 mod explanation;
-mod layout_effect;
 
 pub use explanation::{Explanation, explain};
-pub use layout_effect::LayoutEffect;
 use rbench_harness::sources;
 
 /// A file: its path in the repository, and its content.

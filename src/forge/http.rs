@@ -13,10 +13,8 @@ use ureq::{
     tls::{RootCerts, TlsConfig},
 };
 
-/// Timeout of a request.
 const LONGEST: Duration = Duration::from_secs(30);
 
-/// Most attempts of a request.
 const TRIES: u32 = 3;
 
 /// Longest wait before the next attempt that the API may ask for.

@@ -14,7 +14,7 @@ use super::Benchmark;
 ///
 /// Two versions with equal [`tree`](Self::tree) have the same files, whatever their commits are; they are the same
 /// programs if their [`variant`](Self::variant) is equal too.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct Version {
     /// The revision that the user typed, without the name of a variant: `HEAD~1`, a tag, `.` for the uncommitted tree.
     #[schemars(length(min = 1))]

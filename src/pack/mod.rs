@@ -8,13 +8,12 @@
 //! are relative and have no `..`; there are no links, owners or special files; all sizes are limited before anything is
 //! written; and nothing is used before the last digest is right.
 
-mod hashed;
 mod read;
 mod write;
 
 use std::{
     collections::BTreeSet,
-    io,
+    io::{self, Read, Write},
     path::{Component, Path, PathBuf},
 };
 
@@ -25,7 +24,6 @@ pub use write::write;
 
 use crate::elf::Digest;
 
-/// The version of the format.
 const FORMAT: u32 = 1;
 
 /// The most bytes of `pack.json`. Each file takes about 200.
@@ -51,14 +49,12 @@ pub struct PackedFile {
     pub is_executable: bool,
 }
 
-/// The file `pack.json`.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Index<T> {
     format: u32,
     /// The version of rbench that wrote it.
     rbench: String,
-    /// What the pack is about.
     about: T,
     /// The contents that follow, in this order.
     contents: Vec<Content>,
@@ -141,7 +137,6 @@ fn content_name(content: &Content) -> String {
     format!("contents/{}", content.digest)
 }
 
-/// The name of the index in the archive.
 const INDEX: &str = "pack.json";
 
 /// The length of the last member.
@@ -161,6 +156,49 @@ fn seal(digest: Digest) -> [u8; SEAL] {
     seal[16..48].copy_from_slice(digest.as_bytes());
     seal[48..].copy_from_slice(&EMPTY);
     seal
+}
+
+/// Reads or writes what `inner` does, and hashes it.
+struct Hashed<T> {
+    inner: T,
+    hasher: blake3::Hasher,
+    length: u64,
+}
+
+impl<T> Hashed<T> {
+    fn new(inner: T) -> Self {
+        Self { inner, hasher: blake3::Hasher::new(), length: 0 }
+    }
+
+    fn add(&mut self, bytes: &[u8]) {
+        self.hasher.update(bytes);
+        self.length += bytes.len() as u64;
+    }
+
+    /// The number of bytes so far, and their digest.
+    fn hashed(&self) -> (u64, Digest) {
+        (self.length, self.hasher.finalize().into())
+    }
+}
+
+impl<R: Read> Read for Hashed<R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let length = self.inner.read(out)?;
+        self.add(&out[..length]);
+        Ok(length)
+    }
+}
+
+impl<W: Write> Write for Hashed<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let length = self.inner.write(bytes)?;
+        self.add(&bytes[..length]);
+        Ok(length)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.inner.flush()
+    }
 }
 
 #[cfg(test)]

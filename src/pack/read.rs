@@ -11,9 +11,7 @@ use flate2::bufread::GzDecoder;
 use serde::de::DeserializeOwned;
 use tar::{Archive, Entry};
 
-use super::{
-    INDEX, Index, IndexedFile, MOST_INDEX, SEAL, content_name, hashed::Hashed, header, seal,
-};
+use super::{Hashed, INDEX, Index, IndexedFile, MOST_INDEX, SEAL, content_name, header, seal};
 use crate::{
     elf::Digest,
     error::{Error, Exit, Result},

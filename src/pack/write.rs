@@ -14,8 +14,7 @@ use serde::Serialize;
 use tar::Builder;
 
 use super::{
-    Content, FORMAT, INDEX, Index, IndexedFile, PackedFile, content_name, hashed::Hashed, header,
-    seal,
+    Content, FORMAT, Hashed, INDEX, Index, IndexedFile, PackedFile, content_name, header, seal,
 };
 use crate::{
     elf::Digest,

@@ -112,9 +112,11 @@ impl Database<'_> {
             if piece.is_empty() {
                 break;
             }
-            let parameters: [(&(dyn ToSql + Sync), Type); 3] =
-                [(&digest, Type::TEXT), (&number, Type::INT4), (&piece, Type::BYTEA)];
-            self.query("send a pack to", "SELECT rbench.add_piece($1, $2, $3)", &parameters)?;
+            self.query(
+                "send a pack to",
+                "SELECT rbench.add_piece($1, $2, $3)",
+                &[(&digest, Type::TEXT), (&number, Type::INT4), (&piece, Type::BYTEA)],
+            )?;
         }
         Ok(())
     }
@@ -122,10 +124,11 @@ impl Database<'_> {
     /// Writes the pack of a job, as somebody else added it.
     pub fn pack(&mut self, job: &Claim, to: &mut impl Write) -> Result<()> {
         for number in 0i32.. {
-            let parameters: [(&(dyn ToSql + Sync), Type); 3] =
-                [(&job.id, Type::INT8), (&job.attempt, Type::INT4), (&number, Type::INT4)];
-            let rows =
-                self.query("read a pack of", "SELECT rbench.piece($1, $2, $3)", &parameters)?;
+            let rows = self.query(
+                "read a pack of",
+                "SELECT rbench.piece($1, $2, $3)",
+                &[(&job.id, Type::INT8), (&job.attempt, Type::INT4), (&number, Type::INT4)],
+            )?;
             let piece: Option<&[u8]> = rows.first().and_then(|row| row.try_get(0).ok()).flatten();
             let Some(piece) = piece else { break };
             to.write_all(piece).context(Exit::Usage, || "cannot write the pack of a job")?;
@@ -143,9 +146,7 @@ impl Database<'_> {
     /// Reports that a job goes on. `progress` is a line about how far it is.
     pub fn beat(&mut self, job: &Claim, progress: &str) -> Result<Order> {
         let query = "SELECT rbench.beat($1, $2, $3)";
-        let parameters: [(&(dyn ToSql + Sync), Type); 3] =
-            [(&job.id, Type::INT8), (&job.attempt, Type::INT4), (&progress, Type::TEXT)];
-        let order: String = self.answer("report to", query, &parameters)?;
+        let order: String = self.answer_on(job, query, &[(&progress, Type::TEXT)])?;
         Ok(match order.as_str() {
             "continue" => Order::Continue,
             "release" => Order::Release,
@@ -156,41 +157,30 @@ impl Database<'_> {
 
     /// Ends a job with the comparison as JSON. False if another attempt has the job.
     pub fn finish(&mut self, job: &Claim, exit: u8, report: &str) -> Result<bool> {
-        let exit = i32::from(exit);
-        let parameters: [(&(dyn ToSql + Sync), Type); 4] = [
-            (&job.id, Type::INT8),
-            (&job.attempt, Type::INT4),
-            (&exit, Type::INT4),
-            (&report, Type::TEXT),
-        ];
-        self.answer("report to", "SELECT rbench.finish($1, $2, $3, $4)", &parameters)
+        let query = "SELECT rbench.finish($1, $2, $3, $4)";
+        self.answer_on(job, query, &[(&i32::from(exit), Type::INT4), (&report, Type::TEXT)])
     }
 
     /// Ends an attempt without a result; `permanent` if every machine would fail. False if another attempt has the job.
     pub fn fail(&mut self, job: &Claim, exit: u8, failure: &str, permanent: bool) -> Result<bool> {
         let (exit, failure) = (i32::from(exit), failure.replace('\0', "\u{fffd}"));
-        let parameters: [(&(dyn ToSql + Sync), Type); 5] = [
-            (&job.id, Type::INT8),
-            (&job.attempt, Type::INT4),
-            (&exit, Type::INT4),
-            (&failure, Type::TEXT),
-            (&permanent, Type::BOOL),
-        ];
-        self.answer("report to", "SELECT rbench.fail($1, $2, $3, $4, $5)", &parameters)
+        self.answer_on(
+            job,
+            "SELECT rbench.fail($1, $2, $3, $4, $5)",
+            &[(&exit, Type::INT4), (&failure, Type::TEXT), (&permanent, Type::BOOL)],
+        )
     }
 
     /// Gives a job back, to be continued later. False if another attempt has the job.
     pub fn release(&mut self, job: &Claim) -> Result<bool> {
-        let parameters: [(&(dyn ToSql + Sync), Type); 2] =
-            [(&job.id, Type::INT8), (&job.attempt, Type::INT4)];
-        self.answer("report to", "SELECT rbench.release($1, $2)", &parameters)
+        self.answer_on(job, "SELECT rbench.release($1, $2)", &[])
     }
 
     /// Removes a worker that ends.
     pub fn leave(&mut self, worker: &WorkerDescription) -> Result<()> {
-        let parameters: [(&(dyn ToSql + Sync), Type); 2] =
-            [(&worker.name, Type::TEXT), (&worker.boot, Type::TEXT)];
-        self.query("report to", "SELECT rbench.leave($1, $2)", &parameters).map(drop)
+        let query = "SELECT rbench.leave($1, $2)";
+        self.query("report to", query, &[(&worker.name, Type::TEXT), (&worker.boot, Type::TEXT)])
+            .map(drop)
     }
 
     /// Cancels a job. False if there is none with this number, or if it has ended.
@@ -252,6 +242,18 @@ impl Database<'_> {
     fn of_project(&self, rest: &impl Serialize) -> Result<String> {
         let about = Of { project: self.project(), format: JOB_FORMAT, rest };
         serde_json::to_string(&about).context(Exit::Internal, || "cannot write a job")
+    }
+
+    /// Reports on an attempt of a job, which the first two parameters name.
+    fn answer_on<T: for<'r> ::postgres::types::FromSql<'r>>(
+        &mut self,
+        job: &Claim,
+        query: &str,
+        more: &[(&(dyn ToSql + Sync), Type)],
+    ) -> Result<T> {
+        let attempt: [(&(dyn ToSql + Sync), Type); 2] =
+            [(&job.id, Type::INT8), (&job.attempt, Type::INT4)];
+        self.answer("report to", query, &[&attempt[..], more].concat())
     }
 
     /// The value of the only row.

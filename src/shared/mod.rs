@@ -2,18 +2,14 @@
 //! experiment, or a file with all of them. An experiment has the same identity everywhere and is sent once, so a place
 //! is a set that only grows, and two places never conflict. A database also has a queue of comparisons to be made.
 
-mod address;
-mod directory;
 mod documents;
 mod jobs;
 mod place;
 mod postgres;
 
 pub use self::{
-    address::Address,
-    directory::Directory,
-    documents::{About, Documents, Summary},
+    documents::{About, Directory, Documents, Summary},
     jobs::{Claim, JOB_FORMAT, NewJob, Order, WorkerDescription},
-    place::{Place, SharedVariables},
+    place::{Address, Place, SharedVariables},
     postgres::Database,
 };

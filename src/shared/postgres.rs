@@ -21,8 +21,8 @@ use rustls::{ClientConfig, crypto::ring::default_provider};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::{
-    address::Address,
     documents::{Documents, Summary},
+    place::Address,
 };
 use crate::{
     error::{Context as _, Error, Exit, Result},
@@ -58,14 +58,13 @@ pub struct Database<'n> {
     /// True if it was away for longer at the last question.
     is_away: bool,
     /// Gets a sentence when the server is away.
-    notice: &'n dyn Fn(&str),
+    notice: Box<dyn Fn(&str) + 'n>,
 }
 
 impl<'n> Database<'n> {
     /// Connects for a project. Fails if the database has no tables of this version of rbench.
-    pub fn open(address: &Address, project: String, notice: &'n dyn Fn(&str)) -> Result<Self> {
-        let mut database = Self::new(address, notice);
-        database.project = project;
+    pub fn open(address: &Address, project: String, notice: impl Fn(&str) + 'n) -> Result<Self> {
+        let mut database = Self::new(address, project, notice);
         let rows = database.query("read", "SELECT version FROM rbench.meta", &[])?;
         match rows.first().and_then(|row| row.try_get(0).ok()) {
             Some(VERSION) => Ok(database),
@@ -79,15 +78,21 @@ impl<'n> Database<'n> {
     }
 
     /// Makes the tables and roles that are missing, and replaces functions and views.
-    pub fn set_up(address: &Address, notice: &'n dyn Fn(&str)) -> Result<()> {
-        let mut database = Self::new(address, notice);
+    pub fn set_up(address: &Address, notice: impl Fn(&str) + 'n) -> Result<()> {
+        let mut database = Self::new(address, String::new(), notice);
         database.ask("set up", |client| client.batch_execute(SCHEMA))
     }
 
-    fn new(address: &Address, notice: &'n dyn Fn(&str)) -> Self {
-        let (address, project) = (address.clone(), String::new());
-        let (patience, usual_patience) = (FIRST_PATIENCE, PATIENCE);
-        Self { address, project, client: None, patience, usual_patience, is_away: false, notice }
+    fn new(address: &Address, project: String, notice: impl Fn(&str) + 'n) -> Self {
+        Self {
+            address: address.clone(),
+            project,
+            client: None,
+            patience: FIRST_PATIENCE,
+            usual_patience: PATIENCE,
+            is_away: false,
+            notice: Box::new(notice),
+        }
     }
 
     /// Fails at once from now on if the server is away, for a caller that asks again.
@@ -251,8 +256,7 @@ impl Documents for Database<'_> {
 
     fn missing(&mut self, all: &[String]) -> Result<HashSet<String>> {
         let all: Vec<Vec<u8>> = all.iter().map(|one| bytes(one)).collect::<Result<_>>()?;
-        let query = "SELECT rbench.missing($1)";
-        let rows = self.query("read", query, &[(&all, Type::BYTEA_ARRAY)])?;
+        let rows = self.query("read", "SELECT rbench.missing($1)", &[(&all, Type::BYTEA_ARRAY)])?;
         Ok(identities(&rows).into_iter().collect())
     }
 
@@ -260,22 +264,23 @@ impl Documents for Database<'_> {
         &mut self,
         _: &str,
         document: &[u8],
-        summary: &dyn Fn() -> Result<Summary>,
+        summary: &dyn Fn(&str) -> Result<Summary>,
     ) -> Result<bool> {
-        let Summary { about, report } = summary()?;
+        let Summary { about, report } = summary(&self.project)?;
         let query = "SELECT rbench.push($1::jsonb, $2, $3::jsonb)";
-        let parameters: [(&(dyn ToSql + Sync), Type); 3] =
-            [(&about, Type::TEXT), (&document, Type::BYTEA), (&report, Type::TEXT)];
-        let rows = self.query("write to", query, &parameters)?;
+        let rows = self.query(
+            "write to",
+            query,
+            &[(&about, Type::TEXT), (&document, Type::BYTEA), (&report, Type::TEXT)],
+        )?;
         Ok(rows.first().is_some_and(|row| row.try_get(0).unwrap_or(false)))
     }
 
     fn identities(&mut self, since: Option<SystemTime>) -> Result<Vec<String>> {
         let (project, since) = (self.project.clone(), since.map_or(0, nanoseconds::from_time));
         let query = "SELECT rbench.documents($1, $2)";
-        let parameters: [(&(dyn ToSql + Sync), Type); 2] =
-            [(&project, Type::TEXT), (&since, Type::INT8)];
-        Ok(identities(&self.query("read", query, &parameters)?))
+        let rows = self.query("read", query, &[(&project, Type::TEXT), (&since, Type::INT8)])?;
+        Ok(identities(&rows))
     }
 
     fn document(&mut self, identity: &str) -> Result<Vec<u8>> {

@@ -1,12 +1,15 @@
 //! Conversion of columns to values of the model. Checks every value, since a damaged file may hold anything that the
-//! column's type allows.
+//! column's type allows. Rows that many experiments share are looked up by their content, or inserted.
 
 use std::fmt;
 
-use rusqlite::{Row, types::Type};
+use rusqlite::{Connection, OptionalExtension, Params, Row, ToSql, params, types::Type};
 use serde::{Deserialize, Serialize};
 
-use crate::model::{Benchmark, Layout, LayoutSeed, Machine, Name, Stage};
+use super::error::StoreError;
+use crate::model::{
+    Benchmark, ExperimentPlan, Layout, LayoutSeed, Machine, Name, Stage, Variant, Version,
+};
 
 /// The id of an experiment in one store; other stores give it other ids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -16,6 +19,26 @@ impl fmt::Display for ExperimentId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }
+}
+
+/// All results of a query.
+pub(super) fn query<T, C: FromIterator<T>>(
+    connection: &Connection,
+    query: &str,
+    parameters: impl Params,
+    value: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+) -> rusqlite::Result<C> {
+    connection.prepare_cached(query)?.query_map(parameters, value)?.collect()
+}
+
+/// Runs a statement that gives no results.
+pub(super) fn execute(
+    connection: &Connection,
+    statement: &str,
+    parameters: impl Params,
+) -> Result<(), StoreError> {
+    connection.prepare_cached(statement)?.execute(parameters)?;
+    Ok(())
 }
 
 /// The columns that [`benchmark_at`] reads.
@@ -91,4 +114,81 @@ pub(super) fn bytes_at<'r>(row: &'r Row<'_>, column: usize) -> rusqlite::Result<
     value.as_blob().map_err(|error| {
         rusqlite::Error::FromSqlConversionFailure(column, Type::Blob, Box::new(error))
     })
+}
+
+/// The id of the row whose first `keys` columns have these values. If there is none, inserts a row with all values.
+fn intern(
+    connection: &Connection,
+    table: &str,
+    columns: &[&str],
+    keys: usize,
+    values: &[&dyn ToSql],
+) -> Result<i64, StoreError> {
+    let matches: Vec<String> =
+        columns[..keys].iter().map(|column| format!("{column} = ?")).collect();
+    let find = format!("SELECT id FROM {table} WHERE {}", matches.join(" AND "));
+    let mut find = connection.prepare_cached(&find)?;
+    if let Some(id) = find.query_row(&values[..keys], |row| row.get(0)).optional()? {
+        return Ok(id);
+    }
+    let marks = vec!["?"; values.len()].join(", ");
+    let make = format!("INSERT INTO {table} ({}) VALUES ({marks})", columns.join(", "));
+    execute(connection, &make, values)?;
+    Ok(connection.last_insert_rowid())
+}
+
+pub(super) fn machine_id(connection: &Connection, machine: &Machine) -> Result<i64, StoreError> {
+    let columns = ["installation", "cpu", "cores", "memory_bytes", "os", "architecture", "class"];
+    let Machine { cpu, cores, memory, os, architecture, id: installation, class } = machine;
+    let memory = memory.cast_signed();
+    let values = params![installation, cpu, cores, memory, os, architecture, class];
+    intern(connection, "machine", &columns, columns.len(), values)
+}
+
+pub(super) fn toolchain_id(connection: &Connection, version: &str) -> Result<i64, StoreError> {
+    intern(connection, "toolchain", &["version"], 1, params![version])
+}
+
+pub(super) fn settings_id(
+    connection: &Connection,
+    plan: &ExperimentPlan,
+) -> Result<i64, StoreError> {
+    let values = params![plan.settings_key, plan.settings];
+    intern(connection, "settings", &["key", "json"], 2, values)
+}
+
+pub(super) fn version_id(connection: &Connection, version: &Version) -> Result<i64, StoreError> {
+    let columns = ["commit_hash", "tree", "dirty", "variant", "settings", "summary", "time_s"];
+    let Version { tree, dirty, summary, time, .. } = version;
+    let commit = version.commit.as_deref().unwrap_or_default();
+    let variant = version.variant.as_ref();
+    let (name, settings) = variant.map_or(("", ""), |Variant { name, settings }| (name, settings));
+    let values = params![commit, tree, dirty, name, settings, summary, time];
+    intern(connection, "version", &columns, 5, values)
+}
+
+pub(super) fn benchmark_id(
+    connection: &Connection,
+    benchmark: &Benchmark,
+) -> Result<i64, StoreError> {
+    let columns = ["package", "target", "name", "\"group\"", "function", "parameter"];
+    let Benchmark { package, target, name } = benchmark;
+    let values = params![package, target, name.id, name.group, name.function, name.parameter];
+    intern(connection, "benchmark", &columns, 3, values)
+}
+
+/// Like [`benchmark_id`], and updates the names for display.
+pub(super) fn listed_benchmark_id(
+    connection: &Connection,
+    listed: &Benchmark,
+) -> Result<i64, StoreError> {
+    let id = benchmark_id(connection, listed)?;
+    let Name { group, function, parameter, .. } = &listed.name;
+    execute(
+        connection,
+        "UPDATE benchmark SET (\"group\", function, parameter) = (?2, ?3, ?4)
+         WHERE id = ?1 AND (\"group\", function, parameter) IS NOT (?2, ?3, ?4)",
+        params![id, group, function, parameter],
+    )?;
+    Ok(id)
 }

@@ -5,6 +5,7 @@
 use std::{
     collections::HashSet,
     io::{BufRead, Read, Write},
+    mem::take,
     time::{Duration, SystemTime},
 };
 
@@ -48,7 +49,6 @@ pub const LARGEST_DOCUMENT: usize = 64 << 20;
 /// The largest document without compression, in bytes: it is held in memory, and a few kB can expand to gigabytes.
 const LARGEST_TEXT: usize = 256 << 20;
 
-/// One line.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 enum Line {
@@ -169,17 +169,6 @@ impl ExecutionLine {
     }
 }
 
-/// An experiment from another store.
-struct ImportedExperiment {
-    identity: String,
-    plan: ExperimentPlan,
-    /// For each version of the plan, the error message if it could not be built.
-    unbuildable: Vec<Option<String>>,
-    started: SystemTime,
-    finished: SystemTime,
-    environment: Option<String>,
-}
-
 impl ExperimentLine {
     fn new(stored: StoredExperiment, finished: SystemTime) -> Self {
         let StoredExperiment { plan, unbuildable, .. } = stored;
@@ -204,31 +193,24 @@ impl ExperimentLine {
             environment: stored.machine_state,
         }
     }
-}
 
-impl From<ExperimentLine> for ImportedExperiment {
-    fn from(line: ExperimentLine) -> Self {
+    /// The plan, and for each of its versions the error message if it could not be built.
+    fn plan(self) -> (ExperimentPlan, Vec<Option<String>>) {
         let version = |VersionLine { version, toolchain, failure }| {
             (PlannedVersion { version, toolchain }, failure)
         };
-        let (versions, unbuildable) = line.versions.into_iter().map(version).unzip();
-        Self {
-            identity: line.identity,
-            plan: ExperimentPlan {
-                versions,
-                benchmarks: line.benchmarks,
-                machine: line.machine.into(),
-                rbench: line.rbench,
-                settings: line.settings.into(),
-                settings_key: line.settings_key.into(),
-                sample_sizes: line.sample_sizes,
-                seed: line.seed,
-            },
-            unbuildable,
-            started: nanoseconds::system_time(line.started_ns),
-            finished: nanoseconds::system_time(line.finished_ns),
-            environment: line.environment,
-        }
+        let (versions, unbuildable) = self.versions.into_iter().map(version).unzip();
+        let plan = ExperimentPlan {
+            versions,
+            benchmarks: self.benchmarks,
+            machine: self.machine.into(),
+            rbench: self.rbench,
+            settings: self.settings.into(),
+            settings_key: self.settings_key.into(),
+            sample_sizes: self.sample_sizes,
+            seed: self.seed,
+        };
+        (plan, unbuildable)
     }
 }
 
@@ -261,7 +243,6 @@ impl<'w> Lines<'w> {
         Ok(())
     }
 
-    /// Writes the lines of an experiment, if it is finished.
     fn experiment(&mut self, store: &Store<'_>, experiment: StoredExperiment) -> Result<()> {
         let Some(finished) = experiment.finished else { return Ok(()) };
         let id = experiment.id;
@@ -402,7 +383,6 @@ impl Store<'_> {
     }
 }
 
-/// An import in progress.
 struct Import<'c> {
     connection: &'c Connection,
     selection: Selection<'c>,
@@ -455,7 +435,7 @@ impl Import<'_> {
             }
             Line::Experiment(line) => {
                 self.close()?;
-                self.experiment((*line).into())?;
+                self.experiment(*line)?;
             }
             Line::Build(build) => {
                 let &mut Current { id, closed, .. } = self.current(build.version)?;
@@ -511,27 +491,27 @@ impl Import<'_> {
         Ok(())
     }
 
-    fn experiment(&mut self, imported: ImportedExperiment) -> Result<(), StoreError> {
-        let ImportedExperiment { identity, plan, unbuildable, started, finished, environment } =
-            imported;
-        if plan.versions.is_empty() {
+    fn experiment(&mut self, mut line: ExperimentLine) -> Result<(), StoreError> {
+        if line.versions.is_empty() {
             return Err("an experiment has no version".into());
         }
-        if identity.len() != 32 || !identity.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+        if !is_identity(&line.identity) {
             return Err("an experiment has no identity of 32 hexadecimal digits".into());
         }
-        if let Some(only) = self.selection.identity.filter(|only| *only != identity) {
-            return Err(format!("the experiment is {identity}, not {only}").into());
+        if let Some(only) = self.selection.identity.filter(|only| *only != line.identity) {
+            return Err(format!("the experiment is {}, not {only}", line.identity).into());
         }
-        let planned = plan.benchmarks.iter().map(|planned| planned.sample_sizes);
-        if let Some(odd) = planned.chain([plan.sample_sizes]).find(|all| !is_possible(*all)) {
+        let planned = line.benchmarks.iter().map(|planned| planned.sample_sizes);
+        if let Some(odd) = planned.chain([line.sample_sizes]).find(|all| !is_possible(*all)) {
             return Err(format!("{odd} are no builds, executions and measurements").into());
         }
         let mut known = self.connection.prepare_cached(
             "SELECT id, finished_ns IS NOT NULL FROM experiment WHERE identity = ?",
         )?;
         let known =
-            known.query_row([&identity], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+            known.query_row([&line.identity], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+        let (versions, finished) =
+            (line.versions.len(), nanoseconds::system_time(line.finished_ns));
         let (id, closed) = if let Some((id, closed)) = known {
             self.imported.known += 1;
             (ExperimentId(id), closed)
@@ -539,6 +519,9 @@ impl Import<'_> {
             (ExperimentId(0), true)
         } else {
             self.imported.experiments += 1;
+            let started = nanoseconds::system_time(line.started_ns);
+            let (identity, environment) = (take(&mut line.identity), line.environment.take());
+            let (plan, unbuildable) = line.plan();
             let id = experiment::insert(self.connection, &identity, &plan, started)?;
             if let Some(state) = environment {
                 experiment::set_machine_state(self.connection, id, &state)?;
@@ -550,7 +533,6 @@ impl Import<'_> {
             }
             (id, false)
         };
-        let versions = plan.versions.len();
         self.current =
             Some(Current { id, versions, finished, closed, benchmark: None, new: Vec::new() });
         Ok(())
@@ -586,7 +568,7 @@ impl Import<'_> {
     /// Stores the collected executions, except those whose slots are already filled.
     fn store_new(&mut self) -> Result<(), StoreError> {
         let Some(current) = &mut self.current else { return Ok(()) };
-        let mut new = std::mem::take(&mut current.new);
+        let mut new = take(&mut current.new);
         let Some(benchmark) = current.benchmark.take().filter(|_| !current.closed) else {
             return Ok(());
         };
@@ -596,6 +578,11 @@ impl Import<'_> {
         self.imported.executions += new.len();
         record::add_executions(self.connection, current.id, &benchmark, new)
     }
+}
+
+/// True for the 32 hexadecimal digits of an identity.
+pub fn is_identity(text: &str) -> bool {
+    text.len() == 32 && text.bytes().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'))
 }
 
 /// True if rbench could have been asked for these sizes; beyond them, their product may overflow.

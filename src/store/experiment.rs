@@ -9,9 +9,8 @@ use std::{
 use rusqlite::{Connection, Row, params};
 
 use super::{
-    columns::{ExperimentId, MACHINE, machine_at, stage_number},
+    columns::{self, ExperimentId, MACHINE, execute, machine_at, query, stage_number},
     error::StoreError,
-    intern,
     open::Store,
     read,
 };
@@ -53,7 +52,6 @@ pub struct UnfinishedExperiment {
     pub failed: HashSet<(Benchmark, Slot)>,
 }
 
-/// The selection of experiments to read.
 #[derive(Clone, Copy)]
 enum Which<'b> {
     /// All, with all benchmarks in their plans.
@@ -72,7 +70,7 @@ impl Store<'_> {
         let now = SystemTime::now();
         self.write("begin an experiment in", |connection| {
             for planned in &plan.benchmarks {
-                intern::listed_benchmark(connection, &planned.benchmark)?;
+                columns::listed_benchmark_id(connection, &planned.benchmark)?;
             }
             insert(connection, &new_identity(connection)?, plan, now)
         })
@@ -114,24 +112,19 @@ impl Store<'_> {
     /// The finished experiments with their identities, the newest first.
     pub fn finished(&self) -> Result<Vec<(ExperimentId, String)>> {
         self.read("list the experiments in", |connection| {
-            let mut statement = connection.prepare_cached(
-                "SELECT id, identity FROM experiment WHERE finished_ns IS NOT NULL
-                 ORDER BY finished_ns DESC, id DESC",
-            )?;
-            let rows =
-                statement.query_map((), |row| Ok((ExperimentId(row.get(0)?), row.get(1)?)))?;
-            Ok(rows.collect::<rusqlite::Result<_>>()?)
+            let select = "SELECT id, identity FROM experiment WHERE finished_ns IS NOT NULL
+                 ORDER BY finished_ns DESC, id DESC";
+            let row = |row: &Row<'_>| Ok((ExperimentId(row.get(0)?), row.get(1)?));
+            Ok(query(connection, select, (), row)?)
         })
     }
 
     /// The experiments with executions of fresh builds, which confirm or refute what the first builds show.
     pub fn with_fresh_builds(&self) -> Result<HashSet<ExperimentId>> {
         self.read("list the experiments in", |connection| {
-            let mut statement = connection
-                .prepare_cached("SELECT DISTINCT experiment FROM executions WHERE stage = ?")?;
-            let second = stage_number(Stage::Second);
-            let rows = statement.query_map([second], |row| Ok(ExperimentId(row.get(0)?)))?;
-            Ok(rows.collect::<rusqlite::Result<_>>()?)
+            let select = "SELECT DISTINCT experiment FROM executions WHERE stage = ?";
+            let stage = stage_number(Stage::Second);
+            Ok(query(connection, select, [stage], |row| Ok(ExperimentId(row.get(0)?)))?)
         })
     }
 
@@ -171,8 +164,7 @@ pub(super) fn insert(
     plan: &ExperimentPlan,
     begun: SystemTime,
 ) -> Result<ExperimentId, StoreError> {
-    let SampleSizes { first_analysis: first_look, builds, executions, measurements } =
-        plan.sample_sizes;
+    let SampleSizes { first_analysis, builds, executions, measurements } = plan.sample_sizes;
     let mut statement = connection.prepare_cached(
         "INSERT INTO experiment (identity, started_ns, machine, settings, rbench, builds, executions,
              measurements, first_look, seed) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -180,13 +172,13 @@ pub(super) fn insert(
     statement.execute(params![
         identity,
         nanoseconds::from_time(begun),
-        intern::machine(connection, &plan.machine)?,
-        intern::settings(connection, plan)?,
+        columns::machine_id(connection, &plan.machine)?,
+        columns::settings_id(connection, plan)?,
         plan.rbench,
         builds,
         executions,
         measurements,
-        first_look,
+        first_analysis,
         plan.seed.cast_signed(),
     ])?;
     let experiment = connection.last_insert_rowid();
@@ -198,9 +190,9 @@ pub(super) fn insert(
         statement.execute(params![
             experiment,
             position,
-            intern::version(connection, version)?,
+            columns::version_id(connection, version)?,
             version.revision,
-            intern::toolchain(connection, toolchain)?,
+            columns::toolchain_id(connection, toolchain)?,
         ])?;
     }
     let mut statement =
@@ -211,7 +203,7 @@ pub(super) fn insert(
         statement.execute(params![
             experiment,
             position,
-            intern::benchmark(connection, benchmark)?,
+            columns::benchmark_id(connection, benchmark)?,
             dimensions.first_analysis,
             dimensions.builds,
             dimensions.executions,
@@ -226,10 +218,8 @@ pub(super) fn set_machine_state(
     experiment: ExperimentId,
     state: &str,
 ) -> Result<(), StoreError> {
-    connection
-        .prepare_cached("UPDATE experiment SET machine_state = ? WHERE id = ?")?
-        .execute(params![state, experiment.0])?;
-    Ok(())
+    let update = "UPDATE experiment SET machine_state = ? WHERE id = ?";
+    execute(connection, update, params![state, experiment.0])
 }
 
 pub(super) fn finish(
@@ -237,12 +227,8 @@ pub(super) fn finish(
     experiment: ExperimentId,
     when: SystemTime,
 ) -> Result<(), StoreError> {
-    connection
-        .prepare_cached(
-            "UPDATE experiment SET finished_ns = ? WHERE id = ? AND finished_ns IS NULL",
-        )?
-        .execute(params![nanoseconds::from_time(when), experiment.0])?;
-    Ok(())
+    let update = "UPDATE experiment SET finished_ns = ? WHERE id = ? AND finished_ns IS NULL";
+    execute(connection, update, params![nanoseconds::from_time(when), experiment.0])
 }
 
 /// Collects the finished and failed executions of an experiment.
@@ -275,14 +261,14 @@ fn select(connection: &Connection, which: Which<'_>) -> Result<Vec<StoredExperim
         }
     };
 
-    let mut statement = connection.prepare_cached(&format!(
+    let select = format!(
         "SELECT experiment.id, started_ns, finished_ns, rbench, builds, executions, measurements,
              first_look, seed, machine, settings, identity, machine_state
          FROM experiment WHERE {of_experiment} ORDER BY started_ns, experiment.id"
-    ))?;
+    );
     let conditions = Conditions::read(connection)?;
-    let experiments = statement.query_map((), |row| experiment_at(row, &conditions))?;
-    let mut experiments: Vec<StoredExperiment> = experiments.collect::<rusqlite::Result<_>>()?;
+    let mut experiments: Vec<StoredExperiment> =
+        query(connection, &select, (), |row| experiment_at(row, &conditions))?;
     let indices: HashMap<i64, usize> =
         experiments.iter().enumerate().map(|(index, one)| (one.id.0, index)).collect();
 
@@ -332,21 +318,14 @@ struct Conditions {
 
 impl Conditions {
     fn read(connection: &Connection) -> rusqlite::Result<Self> {
-        let machine = |row: &Row<'_>| Ok(Arc::new(machine_at(row, 1)?));
+        let machines = format!("SELECT id, {MACHINE} FROM machine");
+        let machine = |row: &Row<'_>| Ok((row.get(0)?, Arc::new(machine_at(row, 1)?)));
+        let settings = |row: &Row<'_>| Ok((row.get(0)?, [row.get(1)?, row.get(2)?]));
+        let toolchain = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
         Ok(Self {
-            machines: read::query_by_id(
-                connection,
-                &format!("SELECT id, {MACHINE} FROM machine"),
-                machine,
-            )?,
-            settings: read::query_by_id(connection, "SELECT id, key, json FROM settings", |row| {
-                Ok([row.get(1)?, row.get(2)?])
-            })?,
-            toolchains: read::query_by_id(
-                connection,
-                "SELECT id, version FROM toolchain",
-                |row| row.get(1),
-            )?,
+            machines: query(connection, &machines, (), machine)?,
+            settings: query(connection, "SELECT id, key, json FROM settings", (), settings)?,
+            toolchains: query(connection, "SELECT id, version FROM toolchain", (), toolchain)?,
         })
     }
 }

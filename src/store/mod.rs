@@ -10,16 +10,14 @@ mod document;
 mod encoding;
 mod error;
 mod experiment;
-mod intern;
 mod open;
 mod read;
 mod record;
 mod schema;
-mod tuning;
 
 pub use self::{
     columns::ExperimentId,
-    document::{Imported, LARGEST_DOCUMENT, Selection},
+    document::{Imported, LARGEST_DOCUMENT, Selection, is_identity},
     experiment::{StoredExperiment, UnfinishedExperiment},
     open::{Observer, Store, WaitNotice},
     read::{MeasuredBenchmark, MeasuredVersion, RecordedBuild, StoredExecution},

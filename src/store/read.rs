@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     columns::{
-        BENCHMARK, BENCHMARK_WIDTH, ExperimentId, benchmark_at, bytes_at, layout_at, seed_at,
-        stage_at, stage_number,
+        BENCHMARK, BENCHMARK_WIDTH, ExperimentId, benchmark_at, bytes_at, layout_at, query,
+        seed_at, stage_at, stage_number,
     },
     encoding::{self, Entry},
     error::{Damage, StoreError},
@@ -87,14 +87,12 @@ impl Store<'_> {
     /// The experiments that executed a benchmark.
     pub fn experiments_with(&self, benchmark: &Benchmark) -> Result<HashSet<ExperimentId>> {
         self.read("read executions from", |connection| {
-            let mut statement = connection.prepare_cached(&format!(
+            let select = format!(
                 "SELECT DISTINCT experiment FROM executions WHERE benchmark = {BENCHMARK_ID}"
-            ))?;
+            );
             let Benchmark { package, target, name } = benchmark;
-            let found = statement.query_map(params![package, target, name.id], |row| {
-                Ok(ExperimentId(row.get(0)?))
-            })?;
-            Ok(found.collect::<rusqlite::Result<_>>()?)
+            let key = params![package, target, name.id];
+            Ok(query(connection, &select, key, |row| Ok(ExperimentId(row.get(0)?)))?)
         })
     }
 
@@ -118,12 +116,9 @@ impl Store<'_> {
     /// The builds of an experiment.
     pub fn builds(&self, experiment: ExperimentId) -> Result<Vec<RecordedBuild>> {
         self.read("read builds from", |connection| {
-            let mut statement = connection.prepare_cached(
-                "SELECT version, package, target, seed, layout, digest FROM build
-                 WHERE experiment = ? ORDER BY version, package, target, seed",
-            )?;
-            let rows = statement.query_map([experiment.0], build_at)?;
-            Ok(rows.collect::<rusqlite::Result<_>>()?)
+            let select = "SELECT version, package, target, seed, layout, digest FROM build
+                 WHERE experiment = ? ORDER BY version, package, target, seed";
+            Ok(query(connection, select, [experiment.0], build_at)?)
         })
     }
 
@@ -139,18 +134,8 @@ impl Store<'_> {
 pub(super) fn benchmarks_by_id(
     connection: &Connection,
 ) -> Result<BTreeMap<i64, Benchmark>, StoreError> {
-    let query = format!("SELECT benchmark.id, {BENCHMARK} FROM benchmark");
-    Ok(query_by_id(connection, &query, |row| benchmark_at(row, 1))?)
-}
-
-/// The results of a query, by the number in its first column.
-pub(super) fn query_by_id<T>(
-    connection: &Connection,
-    query: &str,
-    value: impl Fn(&SqlRow<'_>) -> rusqlite::Result<T>,
-) -> rusqlite::Result<BTreeMap<i64, T>> {
-    let mut statement = connection.prepare_cached(query)?;
-    statement.query_map((), |row| Ok((row.get(0)?, value(row)?)))?.collect()
+    let select = format!("SELECT benchmark.id, {BENCHMARK} FROM benchmark");
+    Ok(query(connection, &select, (), |row| Ok((row.get(0)?, benchmark_at(row, 1)?)))?)
 }
 
 /// Implements [`Store::rows`] within a transaction.
@@ -198,15 +183,14 @@ pub(super) fn benchmarks_of(
     connection: &Connection,
     experiment: ExperimentId,
 ) -> Result<Vec<Benchmark>, StoreError> {
-    let mut statement = connection.prepare_cached(&format!(
+    let select = format!(
         "SELECT {BENCHMARK} FROM benchmark JOIN (
              SELECT benchmark, position FROM planned_benchmark WHERE experiment = ?1
              UNION ALL SELECT benchmark, NULL FROM executions WHERE experiment = ?1
          ) AS met ON met.benchmark = benchmark.id
          GROUP BY benchmark.id ORDER BY min(met.position) NULLS LAST, benchmark.id"
-    ))?;
-    let rows = statement.query_map([experiment.0], |row| benchmark_at(row, 0))?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+    );
+    Ok(query(connection, &select, [experiment.0], |row| benchmark_at(row, 0))?)
 }
 
 fn measured(

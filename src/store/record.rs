@@ -1,22 +1,25 @@
 //! Stores the results of an experiment as they arrive, including the benchmarks that were skipped because they behave
 //! the same in all versions.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 use rusqlite::{Connection, OptionalExtension, params, types::Type};
 
 use super::{
-    columns::{BENCHMARK, BENCHMARK_WIDTH, ExperimentId, benchmark_at, bytes_at, stage_number},
+    columns::{
+        self, BENCHMARK, BENCHMARK_WIDTH, ExperimentId, MACHINE, benchmark_at, bytes_at, execute,
+        query, stage_number,
+    },
     encoding::{self, Entry},
     error::StoreError,
-    intern,
     open::Store,
     read::{BENCHMARK_ID, RecordedBuild},
 };
 use crate::{
     error::{Error, Result},
     model::{
-        AbsentBenchmark, BenchTarget, Benchmark, Execution, SkipReason, Slot, Stage, Unmeasured,
+        AbsentBenchmark, BenchTarget, Benchmark, Execution, Machine, SkipReason, Slot, Stage,
+        Unmeasured, nanoseconds,
     },
 };
 
@@ -138,18 +141,10 @@ pub(super) fn insert_build(
     experiment: ExperimentId,
     build: &RecordedBuild,
 ) -> Result<(), StoreError> {
-    connection
-        .prepare_cached("INSERT OR REPLACE INTO build VALUES (?, ?, ?, ?, ?, ?, ?)")?
-        .execute(params![
-            experiment.0,
-            build.version,
-            build.target.package,
-            build.target.target,
-            build.seed.get(),
-            build.layout.to_string(),
-            build.digest.as_bytes(),
-        ])?;
-    Ok(())
+    let RecordedBuild { version, target: BenchTarget { package, target }, seed, .. } = build;
+    let (layout, digest) = (build.layout.to_string(), build.digest.as_bytes());
+    let values = params![experiment.0, version, package, target, seed.get(), layout, digest];
+    execute(connection, "INSERT OR REPLACE INTO build VALUES (?, ?, ?, ?, ?, ?, ?)", values)
 }
 
 pub(super) fn set_unbuildable(
@@ -158,12 +153,8 @@ pub(super) fn set_unbuildable(
     version: usize,
     reason: &str,
 ) -> Result<(), StoreError> {
-    connection
-        .prepare_cached(
-            "UPDATE planned_version SET failure = ? WHERE experiment = ? AND position = ?",
-        )?
-        .execute(params![reason, experiment.0, version])?;
-    Ok(())
+    let update = "UPDATE planned_version SET failure = ? WHERE experiment = ? AND position = ?";
+    execute(connection, update, params![reason, experiment.0, version])
 }
 
 /// Adds outcomes of executions of one benchmark.
@@ -173,7 +164,7 @@ pub(super) fn add_executions(
     benchmark: &Benchmark,
     executions: Vec<(Slot, Result<Execution, Unmeasured>)>,
 ) -> Result<(), StoreError> {
-    let id = intern::benchmark(connection, benchmark)?;
+    let id = columns::benchmark_id(connection, benchmark)?;
     let mut groups: BTreeMap<(usize, Stage), Vec<Entry>> = BTreeMap::new();
     for (Slot { version, stage, round, seed }, outcome) in executions {
         if let Some(defect) = outcome.as_ref().ok().and_then(Execution::defect) {
@@ -186,7 +177,6 @@ pub(super) fn add_executions(
     })
 }
 
-/// The executions of one benchmark, version and stage.
 #[derive(Clone, Copy)]
 struct Group<'b> {
     experiment: ExperimentId,
@@ -253,15 +243,14 @@ impl Store<'_> {
     /// appearance in the store.
     pub fn unmeasured(&self, experiment: ExperimentId) -> Result<Vec<(Benchmark, SkipReason)>> {
         self.read("read the unmeasured benchmarks from", |connection| {
-            let mut statement = connection.prepare_cached(&format!(
+            let select = format!(
                 "SELECT {BENCHMARK}, verdict
                  FROM unmeasured_benchmark JOIN benchmark ON benchmark.id = benchmark
                  WHERE experiment = ? ORDER BY benchmark.id"
-            ))?;
-            let rows = statement.query_map([experiment.0], |row| {
+            );
+            Ok(query(connection, &select, [experiment.0], |row| {
                 Ok((benchmark_at(row, 0)?, skip_reason_at(row, BENCHMARK_WIDTH)?))
-            })?;
-            Ok(rows.collect::<rusqlite::Result<_>>()?)
+            })?)
         })
     }
 }
@@ -282,12 +271,12 @@ impl Store<'_> {
     /// The benchmarks that one version of an experiment lacks.
     pub fn absent(&self, experiment: ExperimentId) -> Result<Vec<AbsentBenchmark>> {
         self.read("read the absent benchmarks from", |connection| {
-            let mut statement = connection.prepare_cached(&format!(
+            let select = format!(
                 "SELECT {BENCHMARK}, absent_benchmark.version, absence
                  FROM absent_benchmark JOIN benchmark ON benchmark.id = benchmark
                  WHERE experiment = ? ORDER BY benchmark.id"
-            ))?;
-            let rows = statement.query_map([experiment.0], |row| {
+            );
+            Ok(query(connection, &select, [experiment.0], |row| {
                 let column = BENCHMARK_WIDTH + 1;
                 let absence: String = row.get(column)?;
                 let absence = serde_json::from_str(&absence).map_err(|error| {
@@ -295,8 +284,7 @@ impl Store<'_> {
                 })?;
                 let (benchmark, version) = (benchmark_at(row, 0)?, row.get(BENCHMARK_WIDTH)?);
                 Ok(AbsentBenchmark { benchmark, version, absence })
-            })?;
-            Ok(rows.collect::<rusqlite::Result<_>>()?)
+            })?)
         })
     }
 }
@@ -306,12 +294,10 @@ pub(super) fn insert_absent(
     experiment: ExperimentId,
     absent: &AbsentBenchmark,
 ) -> Result<(), StoreError> {
-    let benchmark = intern::benchmark(connection, &absent.benchmark)?;
+    let benchmark = columns::benchmark_id(connection, &absent.benchmark)?;
     let absence = serde_json::json!(absent.absence).to_string();
-    connection
-        .prepare_cached("INSERT OR REPLACE INTO absent_benchmark VALUES (?, ?, ?, ?)")?
-        .execute(params![experiment.0, benchmark, absent.version, absence])?;
-    Ok(())
+    let values = params![experiment.0, benchmark, absent.version, absence];
+    execute(connection, "INSERT OR REPLACE INTO absent_benchmark VALUES (?, ?, ?, ?)", values)
 }
 
 pub(super) fn insert_unmeasured(
@@ -320,11 +306,9 @@ pub(super) fn insert_unmeasured(
     benchmark: &Benchmark,
     verdict: SkipReason,
 ) -> Result<(), StoreError> {
-    let benchmark = intern::benchmark(connection, benchmark)?;
-    connection
-        .prepare_cached("INSERT OR REPLACE INTO unmeasured_benchmark VALUES (?, ?, ?)")?
-        .execute(params![experiment.0, benchmark, verdict.name()])?;
-    Ok(())
+    let benchmark = columns::benchmark_id(connection, benchmark)?;
+    let values = params![experiment.0, benchmark, verdict.name()];
+    execute(connection, "INSERT OR REPLACE INTO unmeasured_benchmark VALUES (?, ?, ?)", values)
 }
 
 fn skip_reason_at(row: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result<SkipReason> {
@@ -333,4 +317,63 @@ fn skip_reason_at(row: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result<Sk
         let unknown = format!("`{name}` is no reason not to measure");
         rusqlite::Error::FromSqlConversionFailure(column, Type::Text, unknown.into())
     })
+}
+
+impl Store<'_> {
+    /// The tuned iterations of a benchmark on a machine, for measurements of at least `floor`.
+    pub fn tuned(
+        &self,
+        benchmark: &Benchmark,
+        machine: &Machine,
+        floor: Duration,
+    ) -> Result<Option<u64>> {
+        self.read("read the tuned iterations from", |connection| {
+            let mut statement = connection.prepare_cached(&format!(
+                "SELECT iterations FROM tuning JOIN machine ON machine.id = machine
+                 WHERE benchmark = {BENCHMARK_ID} AND min_time_ns = ?4
+                     AND ({MACHINE}) = (?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+            ))?;
+            let Benchmark { package, target, name } = benchmark;
+            let Machine { cpu, cores, memory, os, architecture, id, class } = machine;
+            let memory = memory.cast_signed();
+            let floor = stored_floor(floor);
+            let key = params![
+                package,
+                target,
+                name.id,
+                floor,
+                cpu,
+                cores,
+                memory,
+                os,
+                architecture,
+                id,
+                class
+            ];
+            let iterations = statement.query_row(key, |row| row.get::<_, i64>(0)).optional()?;
+            Ok(iterations.map(i64::cast_unsigned))
+        })
+    }
+
+    /// Stores the tuned iterations of a benchmark on a machine, for measurements of at least `floor`; replaces earlier
+    /// ones.
+    pub fn record_tuned(
+        &self,
+        benchmark: &Benchmark,
+        machine: &Machine,
+        floor: Duration,
+        iterations: u64,
+    ) -> Result<()> {
+        self.write("store the tuned iterations in", |connection| {
+            let benchmark = columns::benchmark_id(connection, benchmark)?;
+            let machine = columns::machine_id(connection, machine)?;
+            let (floor, iterations) = (stored_floor(floor), iterations.cast_signed());
+            let values = params![benchmark, machine, floor, iterations];
+            execute(connection, "INSERT OR REPLACE INTO tuning VALUES (?, ?, ?, ?)", values)
+        })
+    }
+}
+
+fn stored_floor(floor: Duration) -> i64 {
+    nanoseconds::from_duration(floor).cast_signed()
 }

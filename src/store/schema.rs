@@ -9,12 +9,12 @@
 use std::{fs, path::Path};
 
 use rusqlite::{
-    Connection, Transaction, TransactionBehavior,
+    Connection, Row, Transaction, TransactionBehavior,
     functions::{Context, FunctionFlags},
     types::ValueRef,
 };
 
-use super::error::StoreError;
+use super::{columns, error::StoreError};
 use crate::error::{Error, Exit};
 
 const SCHEMA: &str = include_str!("schema.sql");
@@ -117,11 +117,9 @@ impl Kind {
 /// True if the file has exactly the tables and indices that [`create`] makes.
 pub(super) fn is_current(connection: &Connection) -> Result<bool, StoreError> {
     let definitions = |connection: &Connection| -> rusqlite::Result<Vec<[Option<String>; 4]>> {
-        let mut statement = connection
-            .prepare("SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name")?;
-        let rows = statement
-            .query_map((), |row| Ok([row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?]))?;
-        rows.collect()
+        let select = "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name";
+        let row = |row: &Row<'_>| Ok([row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?]);
+        columns::query(connection, select, (), row)
     };
     let own = Connection::open_in_memory()?;
     provide_checksum(&own)?;
@@ -173,9 +171,7 @@ pub(super) fn findings(
         return Ok(vec!["its tables are not those of this version of rbench".to_owned()]);
     }
     let texts = |query: &str| -> Result<Vec<String>, StoreError> {
-        let mut statement = connection.prepare(query)?;
-        let rows = statement.query_map((), |row| row.get(0))?;
-        Ok(rows.collect::<rusqlite::Result<_>>()?)
+        Ok(columns::query(connection, query, (), |row| row.get(0))?)
     };
     let mut tables = texts("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")?;
     tables.retain(|table| table != READ_LATER);
@@ -211,10 +207,9 @@ pub(super) fn findings(
 
 /// The rows of a table that name a row that is not there.
 pub(super) fn dangling(connection: &Connection, table: &str) -> Result<Vec<String>, StoreError> {
-    let mut statement = connection.prepare(&format!("PRAGMA foreign_key_check('{table}')"))?;
-    let dangling = statement.query_map((), |row| {
+    let check = format!("PRAGMA foreign_key_check('{table}')");
+    Ok(columns::query(connection, &check, (), |row| {
         let parent: String = row.get(2)?;
         Ok(format!("a row of {table} names a row of {parent} that is not there"))
-    })?;
-    Ok(dangling.collect::<rusqlite::Result<_>>()?)
+    })?)
 }

@@ -7,7 +7,7 @@ use std::{
 
 use super::versions::{Versions, why_missing};
 use crate::{
-    compare::{Benchmarks, Outcome, Request, Selection, Warning, common_benchmarks, compare},
+    compare::{Benchmarks, Outcome, Request, Selection, common_benchmarks, compare},
     config::VerdictSettings,
     console::Console,
     error::Result,
@@ -47,48 +47,12 @@ pub struct Subject {
     pub metric: Option<Metric>,
 }
 
-/// The effort of one search so far, shared by all of its lines.
-#[derive(Default)]
-pub struct SampleLimits {
-    /// The number of measured comparisons.
-    pub measured: usize,
-    /// The number of comparisons from the store.
-    pub stored: usize,
-    /// The time spent measuring.
-    pub spent: Duration,
-    /// True if the budget ended the search.
-    pub stopped: bool,
-    /// Causes that make the comparisons less reliable.
-    pub warnings: Vec<Warning>,
-}
-
-impl SampleLimits {
-    /// Adds warnings without repeating them.
-    fn warn(&mut self, warnings: Vec<Warning>) {
-        for warning in warnings {
-            warning.add_to(&mut self.warnings);
-        }
-    }
-
-    /// Counts a comparison; without a duration it was stored.
-    fn count(&mut self, spent: Option<Duration>) {
-        match spent {
-            Some(spent) => {
-                self.measured += 1;
-                self.spent += spent;
-            }
-            None => self.stored += 1,
-        }
-    }
-}
-
 /// Compares the versions of a line.
 pub struct Comparisons<'c, 's> {
     pub(super) finder: &'c Finder<'c>,
     pub(super) versions: &'c mut Versions<'s>,
     pub(super) line: &'c Line,
     pub(super) subjects: &'c [Subject],
-    pub(super) effort: &'c mut SampleLimits,
     /// The reasons why commits cannot be compared: for all subjects, or for some.
     pub(super) lacking: BTreeMap<(usize, Option<usize>), String>,
     /// The impact of the differences between two commits on each subject.
@@ -113,7 +77,7 @@ impl Comparisons<'_, '_> {
                 // The budget is checked only here: a started comparison is always finished and stored, so that the
                 // next search continues after it.
                 Question::Measure { .. } if self.is_over_budget() => {
-                    self.effort.stopped = true;
+                    self.versions.effort.stopped = true;
                     strategy.stop();
                 }
                 Question::Measure { pair, subjects } => {
@@ -127,7 +91,7 @@ impl Comparisons<'_, '_> {
     }
 
     fn is_over_budget(&self) -> bool {
-        self.finder.budget.is_some_and(|budget| self.effort.spent >= budget)
+        self.finder.budget.is_some_and(|budget| self.versions.effort.spent >= budget)
     }
 
     /// Returns what is known about two commits without measuring, for each of these subjects.
@@ -180,20 +144,20 @@ impl Comparisons<'_, '_> {
             ..Request::new(versions.map(Version::clone), self.finder.verdicts.within(rate))
         };
         let Outcome { rows, warnings, spent, .. } = compare(&request, &mut self.versions.session)?;
-        self.effort.count(spent);
-        self.effort.warn(warnings);
+        self.versions.effort.count(spent);
+        self.versions.effort.warn(warnings);
         Ok(subjects.iter().map(|(subject, _)| self.subject_answer(pair, *subject, &rows)).collect())
     }
 
-    /// Determines the impact of the differences between two versions on subjects.
     fn compare_versions(
         &mut self,
         versions: [&Version; 2],
         subjects: &[usize],
     ) -> Result<Vec<KnownImpact>> {
         let benchmark = |subject: &usize| &self.subjects[*subject].benchmark;
-        let warnings = &mut self.effort.warnings;
-        self.versions.session.with(versions, |session, versions| {
+        let Versions { session, effort, .. } = &mut *self.versions;
+        let warnings = &mut effort.warnings;
+        session.with(versions, |session, versions| {
             let mut common = common_benchmarks(versions);
             common.retain(|one| subjects.iter().any(|subject| benchmark(subject) == one));
             let chosen = Selection::select(&session.runner, versions, common, false, warnings)?;
@@ -212,13 +176,12 @@ impl Comparisons<'_, '_> {
         let [base, head] = pair.map(|commit| self.line.version(commit).short());
         self.finder.console.line(&format!(
             "comparison {}: {base} with {head}, {} apart, for {}",
-            self.effort.measured + self.effort.stored + 1,
+            self.versions.effort.measured + self.versions.effort.stored + 1,
             count(pair[1] - pair[0], "commit"),
             count(subjects, "benchmark"),
         ));
     }
 
-    /// The answer for a subject from the rows of a comparison.
     fn subject_answer(&mut self, pair: Pair, subject: usize, rows: &[DecidedRow]) -> Answer {
         let Subject { benchmark, metric } = &self.subjects[subject];
         let metric = metric.as_ref().or_else(|| self.metrics.get(&subject));

@@ -6,10 +6,7 @@ mod versions;
 
 use std::{rc::Rc, time::SystemTime};
 
-use self::{
-    comparisons::{Finder, SampleLimits},
-    versions::Versions,
-};
+use self::{comparisons::Finder, versions::Versions};
 use super::{output::Output, project_of};
 use crate::{
     cli::{BisectArgs, ExperimentArgs},
@@ -71,10 +68,9 @@ fn search(
     let mut versions =
         Versions::new(Session::new(project, runner, console, command_line), console)?;
     let finder = Finder { project, verdicts: &verdicts, budget: args.budget, console };
-    let mut effort = SampleLimits::default();
     let alpha = verdicts.criteria.false_alarm_rate;
-    let searched = finder.line(&line, None, alpha, 0, (&mut versions, &mut effort));
-    let Session { runner, command_line, .. } = &versions.session;
+    let searched = finder.line(&line, None, alpha, 0, &mut versions);
+    let Versions { session: Session { runner, command_line, .. }, effort, .. } = versions;
     let line = runner.end(start, searched)?;
     let mut warnings = Vec::new();
     let idle = idle.disturbances().into_iter().map(Warning::Disturbance);
@@ -90,7 +86,7 @@ fn search(
         stopped: effort.stopped,
         line,
         warnings,
-        command_line: command_line.clone(),
+        command_line,
     }))
 }
 
@@ -122,7 +118,6 @@ fn only_kind(
     Err(kinds.iter().map(search).fold(error, Error::hint))
 }
 
-/// Prints the plan of the search.
 fn announce(line: &Line, console: &Console) {
     let commits = line.commits.len();
     console.line(&format!(

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::{
-    comparisons::{Comparisons, Finder, SampleLimits, Subject},
+    comparisons::{Comparisons, Finder, Subject},
     versions::Versions,
 };
 use crate::{
@@ -31,7 +31,7 @@ impl Finder<'_> {
         only: Option<&[Benchmark]>,
         alpha: f64,
         depth: usize,
-        (versions, effort): (&mut Versions<'_>, &mut SampleLimits),
+        versions: &mut Versions<'_>,
     ) -> Result<SearchedLine> {
         let commits = line.commits.len();
         let ends = [line.version(0), line.version(commits)];
@@ -78,7 +78,6 @@ impl Finder<'_> {
             versions,
             line,
             subjects: &subjects,
-            effort,
             lacking: BTreeMap::new(),
             impacts: HashMap::new(),
             metrics: HashMap::new(),
@@ -89,7 +88,7 @@ impl Finder<'_> {
         }
         searched.skipped = comparisons.skipped(strategy.searches());
         if depth < DEEPEST {
-            self.merges(&mut searched, alpha - own, depth, (versions, effort))?;
+            self.merges(&mut searched, alpha - own, depth, versions)?;
         } else {
             let reason = "it is a merge within merges within merges";
             for place in named_merges(&mut searched) {
@@ -119,7 +118,7 @@ impl Finder<'_> {
         searched: &mut SearchedLine,
         alpha: f64,
         depth: usize,
-        (versions, effort): (&mut Versions<'_>, &mut SampleLimits),
+        versions: &mut Versions<'_>,
     ) -> Result<()> {
         let mut merges: Vec<(Version, Vec<Benchmark>)> = Vec::new();
         for one in &searched.benchmarks {
@@ -136,11 +135,13 @@ impl Finder<'_> {
         let share = alpha / merges.len().max(1) as f64;
         for (merge, benchmarks) in merges {
             let merged = match self.project.repository.merged_line(&merge)? {
-                _ if effort.stopped => Merged::NotSearched("there was no time left".to_owned()),
+                _ if versions.effort.stopped => {
+                    Merged::NotSearched("there was no time left".to_owned())
+                }
                 None => Merged::NotSearched("it does not merge a single branch".to_owned()),
                 Some(line) => {
                     self.console.line(&format!("searching the commits that {merge} merged"));
-                    self.inside(line, &benchmarks, share, depth + 1, (versions, effort))?
+                    self.inside(line, &benchmarks, share, depth + 1, versions)?
                 }
             };
             for place in named_merges(searched) {
@@ -152,14 +153,13 @@ impl Finder<'_> {
         Ok(())
     }
 
-    /// Searches the commits of one merge, without unusable commits at both ends.
     fn inside(
         &self,
         mut line: Line,
         benchmarks: &[Benchmark],
         alpha: f64,
         depth: usize,
-        (versions, effort): (&mut Versions<'_>, &mut SampleLimits),
+        versions: &mut Versions<'_>,
     ) -> Result<Merged> {
         let mut skipped = Vec::new();
         let mut skip = |version: Version, reason| {
@@ -181,7 +181,7 @@ impl Finder<'_> {
             let reason = skipped.pop().map_or_else(String::new, |one| one.reason);
             return Ok(Merged::NotSearched(reason));
         }
-        match self.line(&line, Some(benchmarks), alpha, depth, (versions, effort)) {
+        match self.line(&line, Some(benchmarks), alpha, depth, versions) {
             Ok(mut inside) => {
                 inside.skipped.extend(skipped);
                 Ok(Merged::Searched(Box::new(inside)))
@@ -217,7 +217,6 @@ fn endpoint_error(error: Error, end: &Version) -> Error {
 }
 
 impl Comparisons<'_, '_> {
-    /// Converts a finished search into the result of a subject.
     fn searched(&mut self, index: usize, search: &Search) -> Result<SearchedBenchmark> {
         let Ok(conclusion) = search.conclusion() else {
             return Err(Error::new(Exit::Internal, "a search ended without a conclusion"));
@@ -292,7 +291,6 @@ impl Comparisons<'_, '_> {
         all.or_else(|| self.lacking.get(&(commit, Some(subject)))).cloned().unwrap_or_default()
     }
 
-    /// The skipped commits, with reasons.
     fn skipped(&self, searches: &[Search]) -> Vec<Skipped> {
         let mut skipped: BTreeMap<(usize, String), Vec<Benchmark>> = BTreeMap::new();
         for (index, search) in searches.iter().enumerate() {

@@ -1,20 +1,57 @@
 //! The versions of a search. Each is compiled and listed only once, and a version that failed is not tried again.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, time::Duration};
 
 use crate::{
-    compare::{KnownBroken, Session, passed_over},
+    compare::{KnownBroken, Session, Warning, passed_over},
     console::Console,
     error::{Error, Exit, Result},
     measure::ListedVersion,
     model::{Benchmark, Version},
 };
 
+/// The effort of one search so far, shared by all of its lines.
+#[derive(Default)]
+pub struct SearchEffort {
+    /// The number of measured comparisons.
+    pub measured: usize,
+    /// The number of comparisons from the store.
+    pub stored: usize,
+    /// The time spent measuring.
+    pub spent: Duration,
+    /// True if the budget ended the search.
+    pub stopped: bool,
+    /// Causes that make the comparisons less reliable.
+    pub warnings: Vec<Warning>,
+}
+
+impl SearchEffort {
+    /// Adds warnings without repeating them.
+    pub fn warn(&mut self, warnings: Vec<Warning>) {
+        for warning in warnings {
+            warning.add_to(&mut self.warnings);
+        }
+    }
+
+    /// Counts a comparison; without a duration it was stored.
+    pub fn count(&mut self, spent: Option<Duration>) {
+        match spent {
+            Some(spent) => {
+                self.measured += 1;
+                self.spent += spent;
+            }
+            None => self.stored += 1,
+        }
+    }
+}
+
 /// A session for comparing versions, with the reasons why some cannot be compared.
 pub struct Versions<'s> {
     /// The session that compiles and compares.
     pub session: Session<'s>,
     before: KnownBroken,
+    /// The effort so far.
+    pub effort: SearchEffort,
     /// The reasons why versions have no benchmarks, by identity.
     lacking: HashMap<String, String>,
     console: &'s Console,
@@ -24,7 +61,8 @@ impl<'s> Versions<'s> {
     /// Starts without versions.
     pub fn new(session: Session<'s>, console: &'s Console) -> Result<Self> {
         let before = KnownBroken::read(&session.runner)?;
-        Ok(Self { session, before, lacking: HashMap::new(), console })
+        let effort = SearchEffort::default();
+        Ok(Self { session, before, effort, lacking: HashMap::new(), console })
     }
 
     /// Compiles and lists two versions. If one cannot be built, or has no matching benchmark, returns its index in the

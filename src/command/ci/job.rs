@@ -10,7 +10,7 @@ use std::{
 
 use super::{
     super::{compare::policy_of_flag, output::OutputFiles},
-    commenter::{Commenter, host},
+    comment::{Commenter, host},
 };
 use crate::{
     ci::{

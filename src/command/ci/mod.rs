@@ -1,7 +1,6 @@
 //! `cargo rbench ci`: compares in a CI job and publishes the result: job summary, annotations, comment, reports.
 
 pub mod comment;
-mod commenter;
 mod job;
 mod queued;
 mod versions;

@@ -5,14 +5,14 @@ use std::time::{Duration, Instant};
 use super::{
     super::{
         pack, push,
-        queue::{commit, send_pack},
+        queue::{add_parts, commit, send_pack},
         stored_project,
     },
     job::Job,
 };
 use crate::{
     ci::{self, Comparison},
-    cli::{CiQueueArgs, CompareArgs, of_given, parts},
+    cli::{CiQueueArgs, CompareArgs, of_given},
     console::Console,
     error::{Context as _, Error, Exit, Result},
     machine,
@@ -22,7 +22,7 @@ use crate::{
     shared::{Database, NewJob, SharedVariables},
 };
 
-/// The pause between two looks at the jobs.
+/// The pause between two questions about the jobs.
 const POLL: Duration = Duration::from_secs(2);
 
 /// Options of this command alone: what it prints and publishes, and whom it asks.
@@ -89,8 +89,8 @@ pub fn compare(
     let interrupt = Interrupt::on_signals_in_order()?;
     job.clear()?;
     job.mark_stale();
-    let notice = |text: &str| console.line(text);
-    let mut database = Database::open(&address, push::identity(&project.repository)?, &notice)?;
+    let identity = push::identity(&project.repository)?;
+    let mut database = Database::open(&address, identity, |text| console.line(text))?;
     let pack = if queue.packed {
         let what = || "cannot make a temporary file for the pack";
         let file = tempfile::NamedTempFile::new().context(Exit::Usage, what)?;
@@ -103,21 +103,20 @@ pub fn compare(
     } else {
         None
     };
-    let new = |options| NewJob {
+    let new = NewJob {
         class: class.clone(),
         request: job.request_name(),
         priority: Priority::Gate,
-        base: base.clone(),
-        head: head.clone(),
+        base,
+        head,
         options,
-        pack: pack.clone(),
+        pack,
     };
-    let new: Vec<NewJob> = parts(&options, queue.parts).map(new).collect();
-    let ids: Vec<i64> = new.iter().map(|one| database.add_job(one)).collect::<Result<_>>()?;
+    let ids = add_parts(&mut database, &new, queue.parts)?;
     let numbers: Vec<String> = ids.iter().map(ToString::to_string).collect();
     let numbers = numbers.join(", ");
-    console
-        .line(&format!("queued {} for class {class}: job {numbers}", short_versions(&base, &head)));
+    let versions = short_versions(&new.base, &new.head);
+    console.line(&format!("queued {versions} for class {class}: job {numbers}"));
     let waited = Waiting { ids: &ids, patience: queue.patience, interrupt: &interrupt, console };
     if let Err(error) = waited.wait(&mut database) {
         // Another job of CI may wait for the same.
@@ -138,7 +137,6 @@ pub fn compare(
     job.publish_finished(&comparison, args.verdict.fail_on)
 }
 
-/// What is waited for.
 struct Waiting<'w> {
     ids: &'w [i64],
     patience: Duration,
@@ -147,7 +145,6 @@ struct Waiting<'w> {
 }
 
 impl Waiting<'_> {
-    /// Waits until all jobs are done.
     fn wait(&self, database: &mut Database<'_>) -> Result<()> {
         let begin = Instant::now();
         let mut shown: Vec<String> = Vec::new();
@@ -195,7 +192,6 @@ fn standing(job: &model::Job) -> String {
     format!("job {}: {}{on}", job.id, job.state)
 }
 
-/// The error of a job that ended without a result.
 fn failure(job: &model::Job) -> Option<Error> {
     let what = format!("job {} has no result", job.id);
     match job.state {

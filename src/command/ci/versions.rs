@@ -14,7 +14,6 @@ use crate::{
 /// The arguments of `git fetch` that deepen a shallow clone, tried in this order.
 const DEEPER: [&str; 3] = ["--deepen=50", "--deepen=500", "--unshallow"];
 
-/// The hint if the history is complete but has no base.
 const OTHER_BASE: &str = "name the version to compare with: --base REV";
 
 /// Returns the revisions of base and head: the given ones, or those from the variables of the service.
@@ -94,7 +93,6 @@ impl LocalClone<'_> {
         known().map_err(|error| error.hint(self.remedy()))
     }
 
-    /// The hint if a commit cannot be fetched.
     fn remedy(&self) -> &'static str {
         let is_shallow = self.repository().is_ok_and(|repository| repository.is_shallow());
         if is_shallow { self.environment.provider.whole_history() } else { OTHER_BASE }

@@ -306,7 +306,6 @@ fn executions(rows: &[StoredExecution]) -> impl Iterator<Item = (Slot, &Executio
     rows.iter().filter_map(|row| Some((row.slot, row.outcome.as_ref().ok()?)))
 }
 
-/// The measurements of each execution in this metric.
 fn series<'r>(
     rows: &'r [StoredExecution],
     metric: &Metric,
@@ -314,7 +313,6 @@ fn series<'r>(
     executions(rows).filter_map(|(slot, execution)| Some((slot, execution.series_of(metric)?)))
 }
 
-/// The reason why the executions cannot be examined.
 fn unmeasured(rows: &[StoredExecution]) -> Option<Unmeasured> {
     let unmeasured = rows.iter().find_map(|row| row.outcome.as_ref().err().cloned());
     let nothing = || Unmeasured::Failed("none of its executions is stored".to_owned());

@@ -20,7 +20,6 @@ use crate::{
 
 /// The time for measurements of other lengths.
 const LENGTHS_BUDGET: Duration = Duration::from_secs(4);
-/// The time for executions after all others, and in fresh processes.
 const AFTER_ALL_BUDGET: Duration = Duration::from_secs(8);
 /// The time for executions after each of the others.
 const AFTER_EACH_BUDGET: Duration = Duration::from_secs(6);
@@ -237,7 +236,6 @@ fn source(begun: &StartedExperiment) -> Source {
 
 /// The time for the executions of one benchmark, of about a minute for the whole diagnosis.
 const BUDGET: Duration = Duration::from_secs(38);
-/// The time with `--long`.
 const LONG_BUDGET: Duration = Duration::from_secs(420);
 
 /// Numbers of builds, executions of each and measurements of each, from the most useful to the fewest.
@@ -256,7 +254,6 @@ const LADDER: [[u32; 3]; 11] = [
     [5, 2, 5],
     [4, 2, 3],
 ];
-/// The numbers with `--long`.
 const LONG_LADDER: [[u32; 3]; 3] = [[10, 10, 2000], [10, 10, 1000], [10, 10, 500]];
 
 /// The default minimum duration of a measurement. It is short, so that a benchmark's first iterations are not averaged
@@ -290,7 +287,6 @@ pub fn chosen(candidates: &[SamplingOptions], probe: &Probe, long: bool) -> Samp
     candidates.iter().find(fits).or(candidates.last()).copied().unwrap_or_default()
 }
 
-/// The expected duration of the executions.
 fn time(sampling: &SamplingOptions, probe: &Probe) -> Duration {
     let number = |number: Option<u32>| number.unwrap_or(1);
     let each = probe.measurement.saturating_mul(number(sampling.measurements));

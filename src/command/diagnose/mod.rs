@@ -41,9 +41,8 @@ pub fn run(args: &DiagnoseArgs) -> Result<Exit> {
         ..CriteriaOptions::default()
     };
     let verdicts = VerdictSettings::resolve(&project.file, &criteria)?;
-    let hint = args.given.as_filter("diagnose", &["HEAD"], &args.revision);
     let version = project.repository.resolve(&args.revision);
-    let version = version.map_err(|error| hint.iter().fold(error, Error::hint))?;
+    let version = args.given.revision_or_filter(version, "diagnose", &["HEAD"], &args.revision)?;
     let task = Task { args, project: &project, version, verdicts, console: &console };
     let (machine, benchmarks) =
         if args.from_stored { task.read()? } else { task.measure(&interrupt)? };
@@ -70,7 +69,6 @@ struct Task<'t> {
 type Examined = (Option<Machine>, Vec<ExaminedBenchmark>);
 
 impl Task<'_> {
-    /// Measures and examines the benchmarks.
     fn measure(&self, interrupt: &Interrupt) -> Result<Examined> {
         let start = SystemTime::now();
         let settings = ExperimentSettings::for_diagnosis(self.project, self.args);
@@ -149,7 +147,6 @@ impl Task<'_> {
         Ok(ExaminedBenchmark { benchmark, outcome: outcome.into() })
     }
 
-    /// Reads and examines stored results.
     fn read(&self) -> Result<Examined> {
         let args = self.args;
         let store = archive::store(self.project, self.console, &args.given)?;

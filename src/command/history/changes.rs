@@ -32,7 +32,6 @@ pub struct BenchmarkSeries {
     pub(super) newest: Option<VersionRef>,
 }
 
-/// The values of a series.
 enum Values {
     /// For change-point detection.
     Timed(changes::Series),
@@ -68,10 +67,11 @@ impl History<'_> {
         let (mut before, mut steps) = (0, Vec::new());
         for (entry, place) in &newest {
             let (_, summary) =
-                self.all.judge.value(self.benchmark, *place, &self.metric, &criteria)?;
+                self.all.decider.value(self.benchmark, *place, &self.metric, &criteria)?;
             let Some(summary) = summary else { continue };
-            let judged = level.as_ref().and_then(|level| decide_counts(level, &summary, &criteria));
-            let step = match judged {
+            let decided =
+                level.as_ref().and_then(|level| decide_counts(level, &summary, &criteria));
+            let step = match decided {
                 Some((_, Verdict::Regressed { change, .. } | Verdict::Improved { change, .. })) => {
                     Some(Step { between: [before, *entry], change })
                 }
@@ -103,7 +103,7 @@ impl History<'_> {
         let mut observations = Vec::new();
         for Candidate { entry, place, .. } in &candidates {
             let (_, summary) =
-                self.all.judge.value(self.benchmark, *place, &self.metric, self.criteria)?;
+                self.all.decider.value(self.benchmark, *place, &self.metric, self.criteria)?;
             let machine = &self.all.results.experiments[place.experiment].plan.machine;
             let known = machines.iter().position(|known| known.differences(machine).is_empty());
             let number = known.unwrap_or(machines.len());
@@ -184,7 +184,6 @@ impl History<'_> {
     }
 }
 
-/// The number of distinct versions.
 fn versions(candidates: &[Candidate]) -> usize {
     let mut entries: Vec<usize> = candidates.iter().map(|one| one.entry).collect();
     entries.dedup();

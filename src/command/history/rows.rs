@@ -23,7 +23,7 @@ const NEWEST: usize = 4;
 /// Computes the histories of benchmarks over some versions.
 pub(super) struct Histories<'r> {
     pub results: &'r Results<'r>,
-    pub judge: Verdicts<'r>,
+    pub decider: Verdicts<'r>,
     pub entries: &'r [TimelineEntry],
     pub acceptances: &'r Acceptances<'r>,
     /// True if results of different machines, settings and compilers may be compared.
@@ -71,7 +71,7 @@ impl Histories<'_> {
     ) -> Vec<Metric> {
         let mut metrics: Vec<Metric> = Vec::new();
         for place in measured {
-            for metric in self.judge.metrics(benchmark, &[*place]) {
+            for metric in self.decider.metrics(benchmark, &[*place]) {
                 if !metrics.contains(&metric) {
                     metrics.push(metric);
                 }
@@ -197,8 +197,8 @@ impl History<'_> {
         let compared = relation.filter(|_| source != index);
         let compared = compared.map_or(place, |relation| relation.versions()[HEAD]);
         let stored = &results.experiments[compared.experiment];
-        let judge = &self.all.judge;
-        let (stage, summary) = judge.value(self.benchmark, place, &self.metric, self.criteria)?;
+        let decider = &self.all.decider;
+        let (stage, summary) = decider.value(self.benchmark, place, &self.metric, self.criteria)?;
         if source != index && summary.is_none() {
             return Ok(None);
         }
@@ -218,7 +218,6 @@ impl History<'_> {
         Ok(Some((place, row)))
     }
 
-    /// The relation of an entry to its base, if it has one.
     fn relation(&self, base: Option<usize>, index: usize) -> Result<Option<Relation>> {
         let Some(base) = base else { return Ok(None) };
         let entries = self.all.entries;
@@ -257,7 +256,7 @@ impl History<'_> {
         [base, head]: [usize; 2],
     ) -> Result<Option<ReferenceVersion>> {
         let compared = [base, head].map(|index| &self.all.entries[index].version);
-        let mut rows = self.all.judge.rows(self.benchmark, relation, self.criteria)?;
+        let mut rows = self.all.decider.rows(self.benchmark, relation, self.criteria)?;
         self.all.acceptances.apply(&mut rows, compared, |_| *self.criteria)?;
         let row = rows
             .into_iter()

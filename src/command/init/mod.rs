@@ -40,7 +40,6 @@ const BENCH_TOML: &str = r#"# Settings of cargo-rbench, for all versions that it
 # builds = 20
 "#;
 
-/// A file that `init` writes.
 struct NewFile {
     /// The path relative to the workspace, or for a workflow to the repository.
     shown: &'static str,
@@ -90,7 +89,7 @@ fn set_up_shared(place: &Place) -> Result<Exit> {
             .hint("name a database: postgres://HOST/DATABASE"));
     };
     let console = Console::attach();
-    Database::set_up(address, &|text| console.line(text))?;
+    Database::set_up(address, |text| console.line(text))?;
     let text = format!(
         "the {address} has the tables of rbench\n\nlet users in, in psql:\n  \
          GRANT rbench_push TO \"USER\";  -- sends results, and reads none\n  \
@@ -154,7 +153,6 @@ pub fn first_comparison(project: &Project, found: &ProjectSummary) -> Option<Com
     })
 }
 
-/// The next commands to run.
 fn next(project: &Project, found: &ProjectSummary, args: &InitArgs) -> String {
     let mut text = "\nnext:\n".to_owned();
     match first_comparison(project, found) {
@@ -180,7 +178,6 @@ fn next(project: &Project, found: &ProjectSummary, args: &InitArgs) -> String {
 /// The result of inspecting a project.
 #[derive(Debug, Default)]
 pub struct ProjectSummary {
-    /// The directory of the workspace.
     place: String,
     /// Each bench target with its harness, or the reason why it cannot be run.
     benches: Vec<(String, std::result::Result<String, String>)>,

@@ -32,7 +32,6 @@ use crate::{
     shared::{Address, Claim, Database, Order, Place, SharedVariables, WorkerDescription},
 };
 
-/// The pause before asking again for a job.
 const POLL: Duration = Duration::from_secs(2);
 
 /// The time between two beats.
@@ -90,8 +89,8 @@ pub fn run(args: &WorkerArgs, shared: &SharedVariables) -> Result<Exit> {
         cached: Vec::new(),
         only_packs,
     };
-    let notice = |text: &str| console.line(text);
-    let database = Database::open(&address, identity, &notice)?.without_patience();
+    let database =
+        Database::open(&address, identity, |text| console.line(text))?.without_patience();
     console.line(&format!(
         "worker {} of class {} takes jobs of the {address}",
         description.name, description.class
@@ -111,7 +110,6 @@ pub fn run(args: &WorkerArgs, shared: &SharedVariables) -> Result<Exit> {
     ended.and(left).map(|()| Exit::Success)
 }
 
-/// A worker and what it works with.
 struct Worker<'w> {
     args: &'w WorkerArgs,
     console: &'w Console,
@@ -130,21 +128,15 @@ enum Subject {
     Pack(PathBuf),
 }
 
-/// The reason why a comparison was stopped before its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stopped {
-    /// By a signal to this process.
     BySignal,
-    /// By the queue.
     ByOrder(Order),
-    /// The database is away for too long.
     Alone,
-    /// At the deadline.
     AtDeadline,
 }
 
 impl Worker<'_> {
-    /// Takes jobs until there is a reason to end.
     fn work(&mut self) -> Result<()> {
         let begin = Instant::now();
         let (mut is_away, mut is_waiting) = (false, false);
@@ -275,7 +267,6 @@ impl Worker<'_> {
         Ok(subject.map(|subject| (options, subject)))
     }
 
-    /// Gets the pack of a job.
     fn receive(&mut self, job: &Claim) -> Result<Option<Subject>> {
         let path = self.home.pack();
         let received = File::create(&path)
@@ -301,12 +292,12 @@ impl Worker<'_> {
                 let error = error.cause(end_of(&self.home.log()));
                 // If the remote is away, it is no fault of the job, and other jobs would fare no better.
                 let is_of_job = self.home.reaches_remote();
-                let told = if is_of_job {
+                let answered = if is_of_job {
                     self.fail(job, &error, true)
                 } else {
                     self.put_off(job, &error)
                 };
-                return told.map(|()| None);
+                return answered.map(|()| None);
             }
         }
         match self.home.check_out(job) {
@@ -463,7 +454,6 @@ impl Worker<'_> {
         Ok(())
     }
 
-    /// True if the database does not answer at present.
     fn is_away(&mut self) -> bool {
         self.database.workers().is_err() && self.database.is_away()
     }
@@ -509,7 +499,6 @@ fn is_failed_download(end: &str) -> bool {
     ["spurious network error", "failed to download from"].iter().any(|sign| end.contains(sign))
 }
 
-/// The last lines of a log.
 fn end_of(path: &Path) -> String {
     const LENGTH: u64 = 4096;
     let end = || {

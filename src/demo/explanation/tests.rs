@@ -163,3 +163,34 @@ fn other_flagged_or_failed_benchmark_is_unexpected() {
         assert!(explanation.text.contains("`b`"), "{}", explanation.text);
     }
 }
+
+fn effect(base: &[f64], head: &[f64]) -> LayoutEffect {
+    LayoutEffect::from_summaries("x", [&version(base), &version(head)]).unwrap()
+}
+
+#[test]
+fn layout_effect_is_common_to_both_versions() {
+    let of_layout = effect(&[10.0, 13.0, 10.0, 13.0], &[10.0, 13.0, 10.0, 13.0]);
+    assert!((of_layout.width() - 0.3).abs() < 1e-9);
+    // The standard deviation of two values taken twice each is 1/sqrt(3) of their distance.
+    assert!((of_layout.share - 1.0).abs() < 1e-9);
+    assert!((of_layout.spread - 1.3_f64.ln() / 3.0_f64.sqrt()).abs() < 1e-9);
+    let of_chance = effect(&[10.0, 13.0, 10.0, 13.0], &[10.0, 10.0, 13.0, 13.0]);
+    assert!(of_chance.spread.abs() < 1e-9, "{of_chance:?}");
+    assert!(of_chance.share.abs() < 1e-9, "{of_chance:?}");
+}
+
+#[test]
+fn pairs_count_builds_with_different_layouts() {
+    // Of twelve ordered pairs of different layouts, eight are a fast one and a slow one.
+    assert_eq!(effect(&[10.0, 13.0, 10.0, 13.0], &[10.0, 13.0, 10.0, 13.0]).pairs, [12, 8]);
+    assert_eq!(effect(&[10.0; 4], &[10.1; 4]).pairs, [12, 0]);
+}
+
+#[test]
+fn two_layouts_have_no_effect_estimate() {
+    assert_eq!(
+        LayoutEffect::from_summaries("x", [&version(&[1.0, 2.0]), &version(&[1.0, 2.0])]),
+        None
+    );
+}

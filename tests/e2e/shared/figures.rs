@@ -50,7 +50,7 @@ fn figures_of_a_database() {
                 let (address, barrier) = (&address, &barrier);
                 scope.spawn(move || {
                     let address = Address::parse(address).unwrap();
-                    let mut database = Database::open(&address, "p".into(), &|_| {}).unwrap();
+                    let mut database = Database::open(&address, "p".into(), |_| {}).unwrap();
                     // Made before: what makes them is compiled without optimizations.
                     let summaries = (0..DOCUMENTS).map(|number| {
                         let mut experiment = experiment.clone();
@@ -61,7 +61,7 @@ fn figures_of_a_database() {
                     let summaries: Vec<_> = summaries.collect();
                     barrier.wait();
                     for summary in &summaries {
-                        let summary = || Ok(summary.take().unwrap());
+                        let summary = |_: &str| Ok(summary.take().unwrap());
                         assert!(database.add("", document, &summary).unwrap());
                     }
                 })

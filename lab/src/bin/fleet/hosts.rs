@@ -49,7 +49,7 @@ pub fn server(settings: &[&str]) -> Server {
     let server = Server::with(settings);
     server.sql("postgres", "CREATE DATABASE shared");
     let made = Address::parse(&server.url("owner", "shared"))
-        .and_then(|address| Database::set_up(&address, &|_| {}));
+        .and_then(|address| Database::set_up(&address, |_| {}));
     if let Err(error) = made {
         println!("  cannot make the tables: {error}");
     }

@@ -45,7 +45,7 @@ fn fill(server: &Server, jobs: usize) {
 
 fn open(server: &Server) -> Result<Database<'static>, Failure> {
     let address = Address::parse(&server.url("worker", "shared"))?;
-    Ok(Database::open(&address, PROJECT.to_owned(), &|_| {})?.without_patience())
+    Ok(Database::open(&address, PROJECT.to_owned(), |_| {})?.without_patience())
 }
 
 fn description(name: &str) -> WorkerDescription {
