@@ -73,8 +73,8 @@ impl<'t> Trial<'t> {
 
     fn library(&self, rustc: &OsStr) -> Result<PathBuf> {
         let what = || "cannot compile the interleaving library".to_owned();
-        let source = self.place.path().join("turns.rs");
-        let library = self.place.path().join("turns.so");
+        let source = self.place.path().join("interleaving.rs");
+        let library = self.place.path().join("interleaving.so");
         fs::write(&source, LIBRARY_SOURCE).context(Exit::Build, what)?;
         let mut command = Command::new(rustc);
         command.args(LIBRARY_FLAGS.split(' ')).arg("-o").args([&library, &source]);

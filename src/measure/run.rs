@@ -218,7 +218,7 @@ impl Runner<'_> {
     pub(super) fn report_incidents(&self, subject: &Subject<'_>, execution: &Execution) {
         let (warm_up, measured) = (execution.warm_up, execution.measured_time());
         let own = execution.own_wall();
-        debug!(?warm_up, ?measured, ?own, turns = ?execution.schedule, "measured {}", subject.benchmark);
+        debug!(?warm_up, ?measured, ?own, schedule = ?execution.schedule, "measured {}", subject.benchmark);
         for incident in execution.incidents.iter().chain(&subject.fewer_measurements(execution)) {
             self.observer.incident(&subject.benchmark, incident);
         }

@@ -34,7 +34,7 @@ pub(super) const SETTINGS: [&str; 2] = ["bench.toml", ".rbench/accepted.toml"];
 
 /// The parts of a pack, by the first directory of its files.
 pub(super) const SETTINGS_PART: &str = "settings";
-pub(super) const LIBRARIES_PART: &str = "turns";
+pub(super) const LIBRARIES_PART: &str = "interleaving";
 pub(super) const OBJECTS: &str = "objects/pack";
 
 /// The digest of the pack that is extracted; without this file, none is completely.
