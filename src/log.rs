@@ -50,7 +50,6 @@ const LONGEST_LINE: usize = 8 << 10;
 
 static LOG: Mutex<Log> = Mutex::new(Log::new());
 
-/// The file of this run.
 static PATH: OnceLock<PathBuf> = OnceLock::new();
 
 /// Starts to log spans and events of this `command`, which was typed as `typed`. With `quiet`, no line is printed;
@@ -131,7 +130,6 @@ fn lock() -> MutexGuard<'static, Log> {
 
 /// The lines of a run before they are written.
 struct Log {
-    /// The name of the subcommand.
     command: String,
     /// Values that must not appear in any line.
     secrets: Vec<String>,

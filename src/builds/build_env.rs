@@ -299,7 +299,7 @@ impl BuildEnv<'_> {
     /// The library that lets two processes run interleaved, compiled by the compiler of a version; `rustc` is the
     /// output of `rustc -vV`.
     pub fn interleaving_library(&self, source: Source<'_>, rustc: &str) -> Result<PathBuf> {
-        self.library(source, rustc, "turns", LIBRARY_SOURCE)
+        self.library(source, rustc, "interleaving", LIBRARY_SOURCE)
     }
 
     /// The library that counts events instead of measuring time.

@@ -112,7 +112,7 @@ impl CacheDirs {
 
     /// The directory of these libraries.
     pub fn interleaving_libraries(&self) -> PathBuf {
-        self.outside.join("turns")
+        self.outside.join("interleaving")
     }
 
     /// A compilation's directory. Keys begin with the key of the compilation's family.

@@ -117,28 +117,23 @@ impl Compilation {
         (is_undamaged && found.record.targets.iter().all(has_recipe)).then_some(found)
     }
 
-    /// Marks a compilation as complete.
     pub(super) fn complete(home: &Path, record: CompilationRecord) -> Result<Self> {
         files::write_json(&home.join(RECORD), &record)?;
         Ok(Self { home: home.to_owned(), record, fresh: true })
     }
 
-    /// The record of the compilation in `home`, if it is complete.
     pub(super) fn record(home: &Path) -> Option<CompilationRecord> {
         files::read_json(&home.join(RECORD))
     }
 
-    /// The time when the compilation in `home` was made, if it is complete.
     pub(super) fn made_at(home: &Path) -> Option<SystemTime> {
         fs::metadata(home.join(RECORD)).and_then(|metadata| metadata.modified()).ok()
     }
 
-    /// The recipe of one of its targets.
     pub(super) fn recipe(&self, target: &CompiledTarget) -> Result<Recipe> {
         Recipe::load(&self.recipe_home(target))
     }
 
-    /// The directory of a recipe.
     pub(super) fn recipe_home(&self, target: &CompiledTarget) -> PathBuf {
         self.home.join("recipes").join(&target.recipe)
     }

@@ -258,7 +258,6 @@ impl BuildEnv<'_> {
         Compilation::complete(&job.home, record)
     }
 
-    /// Runs cargo for a compilation to its end.
     pub(super) fn run_cargo(&self, job: &Job<'_>, chosen: &Chosen) -> Result<Messages> {
         let version = job.source.version;
         let settings = self.settings_of(version);
@@ -291,7 +290,6 @@ impl BuildEnv<'_> {
         run_cargo::compile(command, &version.to_string(), &job.log, self.observer, what, &hints)
     }
 
-    /// The record of one bench target or of one program.
     fn compiled_target(
         &self,
         job: &Job<'_>,
@@ -383,9 +381,7 @@ pub(super) struct Job<'a> {
     pub(super) source: Source<'a>,
     pub(super) context: CargoContext,
     pub(super) sysroot: PathBuf,
-    /// Its directory.
     pub(super) home: PathBuf,
-    /// The file for the output of cargo.
     pub(super) log: PathBuf,
 }
 
@@ -481,7 +477,6 @@ fn hash_of(name: &str) -> Option<&str> {
     is_hash.then_some(hash)
 }
 
-/// The directories in a directory.
 fn directories(directory: &Path) -> io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for entry in fs::read_dir(directory)? {

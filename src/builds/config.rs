@@ -222,7 +222,6 @@ fn tables(path: &Path) -> Vec<(PathBuf, Table)> {
     found
 }
 
-/// The files that a config file includes.
 fn included(table: &Table) -> Vec<String> {
     let files = match table.get("include") {
         Some(Value::Array(files)) => files.as_slice(),

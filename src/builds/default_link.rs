@@ -18,9 +18,9 @@ use crate::{
 };
 
 /// The name of the executable by the recipe's own linker, in the recipe's directory.
-const BY_OWN: &str = "natural";
+const BY_OWN: &str = "default";
 /// The name of the executable by another linker.
-const BY_OTHER: &str = "natural-by-other";
+const BY_OTHER: &str = "default-by-other";
 
 /// A link in the linker's default order.
 pub struct DefaultLink {

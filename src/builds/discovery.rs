@@ -174,7 +174,6 @@ impl Workspace {
         features_off(&self.metadata, &found.package_id, &features)
     }
 
-    /// The targets of this kind in all packages.
     fn targets(&self, kind: &TargetKind) -> Vec<Discovered> {
         let packages = self.metadata.workspace_packages().into_iter();
         let mut all: Vec<Discovered> =

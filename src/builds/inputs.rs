@@ -192,7 +192,6 @@ fn is_shared_library(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "so") || name.contains(".so.")
 }
 
-/// The archives and shared libraries in a directory.
 fn libraries(directory: &Path) -> Vec<PathBuf> {
     let is_library = |path: &PathBuf| {
         let extension = path.extension().and_then(OsStr::to_str);

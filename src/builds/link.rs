@@ -159,7 +159,7 @@ impl Linkable {
             return false;
         };
         for (version, plan) in versions.iter_mut().zip(plans) {
-            let mut maker = KeyMaker::new("twin");
+            let mut maker = KeyMaker::new("same-address");
             maker.add("alone", version.family.as_bytes()).add("plan", plan.key().as_bytes());
             version.family = maker.key();
             (version.layout, version.plan) = (Layout::SameAddress, plan);
@@ -217,7 +217,6 @@ impl Linkable {
         })
     }
 
-    /// The directory of a build.
     fn home(&self, seed: LayoutSeed, builds: &Path) -> PathBuf {
         let mut maker = KeyMaker::new("build");
         maker.add("family", self.family.as_bytes());

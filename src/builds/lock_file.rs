@@ -20,7 +20,6 @@ use crate::{
     model::DependencyChange,
 };
 
-/// The name of cargo's lock file.
 const NAME: &str = "Cargo.lock";
 
 /// The lock file of a checkout.

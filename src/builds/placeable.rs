@@ -133,9 +133,9 @@ fn find_out(recipe: &mut Recipe, linker: &Linker, home: &Path) -> Result<Placeab
         return read(recipe, &default_link, &code, &copies);
     }
     // Nothing reads this link again.
-    let place = home.join("natural-distinct");
+    let place = home.join("default-distinct");
     files::create_directory(&place)?;
-    let distinct = DefaultLink::from_executable(recipe, linker, &place.join("natural"))?;
+    let distinct = DefaultLink::from_executable(recipe, linker, &place.join("default"))?;
     files::remove_directory(&place)?;
     read(recipe, &distinct, &code, &copies)
 }
@@ -272,9 +272,7 @@ const NAME_OFFSET: usize = std::mem::offset_of!(Sym64<LE>, st_name);
 /// A function with a changed symbol.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Renamed {
-    /// The original symbol.
     old: String,
-    /// The new symbol.
     new: String,
 }
 

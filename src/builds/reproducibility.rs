@@ -26,7 +26,6 @@ pub struct Reproducibility {
     pub reason: String,
 }
 
-/// The cached result.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct CachedResult {
     /// The link inputs that differed, by file name; empty if nothing that is loaded did.

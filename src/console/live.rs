@@ -37,7 +37,6 @@ enum State {
     Flagged,
     /// It is measured on fresh builds, which decide.
     Fresh,
-    /// It is decided.
     Decided(VerdictKind),
 }
 

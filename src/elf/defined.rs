@@ -13,7 +13,6 @@ use super::{
     target::Piece,
 };
 
-/// A function in an object.
 pub(super) struct DefinedFunction {
     pub(super) section: usize,
     /// Its code is `start..end` of the section.

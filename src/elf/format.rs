@@ -51,7 +51,6 @@ pub(super) fn executable(bytes: &[u8]) -> Result<Elf<'_>, Unreadable> {
     open(bytes, |kind| kind == ET_EXEC || kind == ET_DYN)
 }
 
-/// Opens a relocatable object.
 pub(super) fn relocatable(bytes: &[u8]) -> Result<Elf<'_>, Unreadable> {
     open(bytes, |kind| kind == ET_REL)
 }

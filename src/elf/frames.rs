@@ -64,7 +64,6 @@ struct Entry<'data> {
     description: FrameDescriptionEntry<Bytes<'data>>,
 }
 
-/// The registers of a machine.
 #[derive(Clone, Copy)]
 struct Registers {
     stack_pointer: Register,

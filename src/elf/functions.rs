@@ -152,7 +152,6 @@ impl FunctionSet {
         self.not_comparable.iter().zip(self.unread.iter().copied())
     }
 
-    /// The references of the functions.
     pub(super) fn references(&self) -> &References {
         &self.references
     }

@@ -25,7 +25,6 @@ use super::{
     instruction::{Branch, branches, immediate_behind},
 };
 
-/// A relocatable object.
 pub(super) struct Relocatable<'data> {
     elf: Elf<'data>,
     pub(super) machine: Machine,
@@ -35,7 +34,6 @@ pub(super) struct Relocatable<'data> {
     anchors: OnceLock<Vec<Vec<u64>>>,
 }
 
-/// A section of an object.
 pub(super) struct Section<'data> {
     pub(super) name: &'data [u8],
     /// Its bytes; empty if the file has none (`.bss`).
@@ -62,7 +60,6 @@ pub(super) enum Merging {
     Strings(u64),
 }
 
-/// A symbol of an object.
 pub(super) struct Symbol<'data> {
     pub(super) name: &'data [u8],
     pub(super) kind: Kind,
@@ -83,7 +80,6 @@ pub(super) enum Kind {
 }
 
 impl<'data> Relocatable<'data> {
-    /// Parses an object.
     pub(super) fn parse(bytes: &'data [u8]) -> Result<Self, Unreadable> {
         let elf = relocatable(bytes)?;
         check_relocations(&elf)?;

@@ -163,7 +163,6 @@ impl Repository {
     }
 }
 
-/// The version of a commit.
 pub(super) fn version_of(revision: &str, commit: &Commit<'_>) -> Version {
     Version {
         revision: revision.to_owned(),

@@ -78,13 +78,10 @@ pub fn count_allocations(
     Ok(Outcome::Measured(execution))
 }
 
-/// The reason if a clock reading cannot show all that was counted.
 const TOO_MANY: &str = "it requests more than a terabyte";
 
-/// The reason if nothing was counted.
 const NOT_LOADED: &str = "its process did not load the library that counts them";
 
-/// The reason if a benchmark's times are not counts.
 const OTHER_CLOCK: &str = "it is not measured by the clock of the operating system";
 
 /// The count of all iterations of a measurement, and the number of iterations.

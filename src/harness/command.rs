@@ -31,7 +31,6 @@ pub struct Command {
 }
 
 impl Command {
-    /// The process that runs it once.
     pub(super) fn process<'e>(
         &self,
         executable: &'e Executable,
@@ -116,7 +115,6 @@ const TICK: Duration = Duration::from_millis(10);
 /// The resolution of the kernel's accounts.
 const MICROSECOND: Duration = Duration::from_micros(1);
 
-/// The series of wall, CPU, user and system time.
 fn times(resources: &Resources) -> [Series; 4] {
     // Kernels other than Linux, which have no such account, may count the sum in ticks too.
     let step = if resources.at_end.is_some() { MICROSECOND } else { TICK };

@@ -108,7 +108,6 @@ pub(super) fn series(counts: &[Count]) -> Series {
 /// The quantity that the clock of a process shows.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Clock<'c> {
-    /// Real time.
     Real,
     /// Instructions plus steps.
     Instructions(&'c Counting),
@@ -117,7 +116,6 @@ pub(super) enum Clock<'c> {
 }
 
 impl<'c> Clock<'c> {
-    /// The clock of a process under these conditions.
     pub(super) fn new(conditions: &Conditions<'c>) -> Self {
         match (conditions.counting, conditions.allocations) {
             (Some(counting), _) => Self::Instructions(counting),
@@ -126,7 +124,6 @@ impl<'c> Clock<'c> {
         }
     }
 
-    /// True if it shows real time.
     pub(super) fn is_real(self) -> bool {
         matches!(self, Self::Real)
     }

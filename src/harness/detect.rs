@@ -65,17 +65,14 @@ struct Manifest {
     bench: Vec<ManifestTarget>,
 }
 
-/// One `[[bench]]`.
 #[derive(Deserialize)]
 struct ManifestTarget {
     name: Option<String>,
     harness: Option<bool>,
 }
 
-/// A crate that is a harness.
 #[derive(Debug, PartialEq)]
 struct HarnessCrate {
-    /// Its package name.
     package: &'static str,
     kind: HarnessKind,
     /// For a fork, the version it was forked from: its own version number is meaningless here.
@@ -151,7 +148,6 @@ impl<'t> TargetFacts<'t> {
         Ok(entry.and_then(|entry| entry.harness).unwrap_or(true))
     }
 
-    /// The only harness that the target can have.
     fn only_candidate(&self) -> Result<Candidate<'t>> {
         let candidates = self.candidates();
         let named: Vec<_> = candidates
@@ -291,7 +287,6 @@ impl<'t> TargetFacts<'t> {
         Some(Candidate { crate_, version: &package.version, alias: &dependency.name })
     }
 
-    /// The subset of `names` that are direct dependencies.
     fn packages_among_dependencies(&self, names: &[&'static str]) -> Vec<&'static str> {
         let is_dependency = |name: &str| {
             let named = self.package.dependencies.iter().find(|dependency| dependency.name == name);

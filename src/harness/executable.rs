@@ -104,12 +104,9 @@ pub(super) const REMOVED: [&str; 8] = [
     "RUST_BACKTRACE",
 ];
 
-/// The purpose of a process.
 #[derive(Clone, Copy)]
 pub(super) enum Purpose<'p> {
-    /// To list benchmarks.
     List,
-    /// To execute these benchmarks.
     Execute(&'p [Name]),
 }
 
@@ -141,7 +138,6 @@ impl Executable {
         }
     }
 
-    /// Describes a process for `purpose` in messages.
     fn description(&self, purpose: Purpose<'_>) -> String {
         match purpose {
             Purpose::List => format!("list the benchmarks of {}", self.target),
@@ -168,7 +164,6 @@ impl Executable {
     }
 }
 
-/// One process of an executable.
 pub(super) struct Process<'e> {
     pub(super) executable: &'e Executable,
     pub(super) purpose: Purpose<'e>,
@@ -180,7 +175,6 @@ pub(super) struct Process<'e> {
 }
 
 impl<'e> Process<'e> {
-    /// A process that lists benchmarks.
     pub(super) fn listing(executable: &'e Executable, invocation: Invocation) -> Self {
         Self::new(executable, Purpose::List, invocation, Duration::ZERO)
     }
@@ -316,7 +310,6 @@ impl<'e> Process<'e> {
     }
 }
 
-/// The error of a process whose files have been removed.
 fn missing_executable(path: &Path) -> Error {
     Error::new(Exit::Build, format!("{} is no longer there", path.display()))
         .cause("something has removed it since it was built")

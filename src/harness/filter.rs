@@ -23,7 +23,6 @@ struct Pattern {
 
 #[derive(Clone, Debug)]
 enum Matching {
-    /// The whole id.
     Exact,
     /// A regular expression or a literal part of the id: `f64[0]` is both.
     Regex(Regex),

@@ -95,7 +95,6 @@ pub fn select_implementations(patterns: &[String], all: &[Benchmark]) -> Result<
     Ok(Implementations { all: each.map(implementation).collect(), parameters, left_out, name })
 }
 
-/// The common name of the benchmarks with this parameter.
 fn with_parameter(name: &str, parameter: &str) -> String {
     let separator = if parameter.starts_with(|c: char| c.is_alphanumeric()) { "/" } else { "" };
     format!("{name}{separator}{parameter}")

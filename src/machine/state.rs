@@ -96,7 +96,6 @@ impl MachineState {
         self.governor.as_deref()
     }
 
-    /// True if a battery is discharging.
     pub(super) const fn is_on_battery(&self) -> bool {
         self.on_battery
     }
@@ -195,7 +194,6 @@ fn governor(root: &Path, cpus: u32) -> Option<String> {
     governors.iter().find(|name| *name != "performance").or(governors.first()).cloned()
 }
 
-/// True if a battery of the machine is discharging.
 fn on_battery(root: &Path) -> bool {
     let Ok(supplies) = fs::read_dir(root.join("sys/class/power_supply")) else { return false };
     let discharging = |supply: &Path| {

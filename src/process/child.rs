@@ -44,7 +44,6 @@ static CHILDREN: Mutex<Children> = Mutex::new(Children {
 });
 
 struct Children {
-    /// Children that still run.
     running: Vec<Running>,
     /// Children that existed before the first one was started: a process that execs rbench keeps its own.
     earlier_children: Vec<Pid>,
@@ -135,13 +134,11 @@ pub(super) fn running() -> Vec<Pid> {
     lock().running.iter().map(|child| child.id).collect()
 }
 
-/// The descendants of the running children.
 pub(super) fn descendants() -> Vec<Pid> {
     let roots = running();
     descendants_below(roots)
 }
 
-/// The descendants of a process.
 pub(super) fn descendants_of(root: Pid) -> Vec<Pid> {
     descendants_below(vec![root])
 }
@@ -281,7 +278,6 @@ fn environment(id: Pid) -> Option<Vec<u8>> {
     None
 }
 
-/// All processes visible to this one.
 pub(super) fn processes() -> Vec<Process> {
     let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
     let process = |name: &str| {

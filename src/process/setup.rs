@@ -68,12 +68,9 @@ pub struct SetupCommand {
     pub timeout: Duration,
 }
 
-/// What the keeper is to do.
 #[derive(Serialize, Deserialize)]
 enum Request {
-    /// To run a command.
     Run(SetupCommand),
-    /// To run a command at the end.
     AtEnd(SetupCommand),
 }
 
@@ -90,7 +87,6 @@ struct Failure {
 /// The reply to a request: nothing, or the failure of the command.
 type Reply = Option<Failure>;
 
-/// The set-ups of this process.
 static SETUPS: Mutex<SetupsOfThisProcess> = Mutex::new(SetupsOfThisProcess {
     keeper: None,
     lock: None,
@@ -345,7 +341,6 @@ impl SetupCommand {
     }
 }
 
-/// How a command ended.
 enum CommandEnd {
     Exited(ExitStatus),
     Timeout,

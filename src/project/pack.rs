@@ -164,7 +164,7 @@ const SETTINGS: [&str; 2] = ["bench.toml", ".rbench/accepted.toml"];
 
 /// The parts of a pack, by the first directory of its files.
 const SETTINGS_PART: &str = "settings";
-const LIBRARIES_PART: &str = "turns";
+const LIBRARIES_PART: &str = "preloaded";
 const OBJECTS: &str = "objects/pack";
 
 /// The digest of the pack that is extracted; without this file, none is completely.
@@ -356,14 +356,14 @@ fn extract(pack: Pack<PackedProject>, about: &PackedProject) -> Result<()> {
     pack.extract(new.path()).map_err(|error| files::or_full_disk(error, place))?;
     for replaced in [
         dirs.storage().to_owned(),
-        dirs.interleaving_libraries(),
+        dirs.preloaded_libraries(),
         repository_in(place),
         dirs.checkouts(),
     ] {
         files::remove_directory(&replaced)?;
     }
     for (part, path) in
-        [(PACKED, dirs.storage().to_owned()), (LIBRARIES_PART, dirs.interleaving_libraries())]
+        [(PACKED, dirs.storage().to_owned()), (LIBRARIES_PART, dirs.preloaded_libraries())]
     {
         let extracted = new.path().join(part);
         if extracted.is_dir() {

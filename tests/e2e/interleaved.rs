@@ -103,7 +103,7 @@ fn unavailable_reasons(rows: &[StoredExecution]) -> BTreeSet<Option<Interleaving
             None
         }
         Schedule::Unavailable(unavailable) => Some(unavailable),
-        Schedule::NotRequested => panic!("interleaving was asked for"),
+        Schedule::NotRequested => panic!("interleaving was requested"),
     };
     rows.iter().map(unavailable).collect()
 }
@@ -129,7 +129,7 @@ fn assert_nothing_is_left(project: &TestProject) {
     };
     let mut left: Vec<String> =
         names(&temporary).into_iter().filter(|name| name.starts_with("rbench-")).collect();
-    left.extend(names("/dev/shm".as_ref()).into_iter().filter(|name| name.contains("turns")));
+    left.extend(names("/dev/shm".as_ref()).into_iter().filter(|name| name.contains("rbench")));
     left.extend(names("/proc".as_ref()).into_iter().filter(|process| {
         let link = |name| fs::read_link(format!("/proc/{process}/{name}")).unwrap_or_default();
         [link("exe"), link("cwd")].iter().any(|path| path.starts_with(place))

@@ -310,8 +310,8 @@ mod tests {
 2026-11-27T23:59:59.000000Z  INFO cargo_rbench::log: cargo-rbench 0.1.0: cargo rbench compare
 2026-11-27T00:00:00.500000Z  INFO version{HEAD: ~1 (5be)}:compile: a::b: close time.busy=1.5s time.idle=17.5µs
 2026-11-27T00:00:00.500000Z  INFO version{HEAD: ~1 (5be)}: a::b: close time.busy=1.5s time.idle=17.5µs
-2026-11-27T00:00:01.000000Z DEBUG measure{stage=First}: a::run: measured p b x warm_up=Some(10ms) measured=90ms own=110ms turns=A
-2026-11-27T00:00:01.500000Z DEBUG measure{stage=First}: a::run: measured p b y warm_up=None measured=100ms own=390ms turns=A
+2026-11-27T00:00:01.000000Z DEBUG measure{stage=First}: a::run: measured p b x warm_up=Some(10ms) measured=90ms own=110ms schedule=A
+2026-11-27T00:00:01.500000Z DEBUG measure{stage=First}: a::run: measured p b y warm_up=None measured=100ms own=390ms schedule=A
 2026-11-27T00:00:02.000000Z  INFO measure{stage=First builds=5}: a::run: close time.busy=500ms time.idle=12µs
 2026-11-27T00:00:09.000000Z  INFO cargo_rbench: exit code 1
 ";

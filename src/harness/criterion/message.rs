@@ -15,7 +15,6 @@ use crate::model::{Name, Throughput};
 pub(super) enum Message {
     /// The filter excluded this benchmark.
     Skipping(Name),
-    /// A benchmark starts.
     Beginning,
     /// A benchmark was measured; the process now waits for `Continue`.
     Complete(Complete),
@@ -23,7 +22,6 @@ pub(super) enum Message {
     FinishedGroup,
     /// The requested unit, and a value of 1 in it.
     Scaled { unit: String, one: f64 },
-    /// Any other message.
     Other,
 }
 
@@ -42,7 +40,6 @@ pub(super) struct Complete {
     pub(super) warm_up: Duration,
 }
 
-/// Decodes one message.
 pub(super) fn decode(bytes: &[u8]) -> Result<Message, Error> {
     let mut decoder = Decoder::new(bytes);
     // A variant without fields is a plain string.

@@ -41,7 +41,6 @@ pub struct Criterion {
     groups: Mutex<KnownGroups>,
 }
 
-/// The groups of the target's benchmarks.
 #[derive(Default)]
 enum KnownGroups {
     #[default]
@@ -299,7 +298,6 @@ impl Criterion {
         }))
     }
 
-    /// The reason why a benchmark has no measurements.
     fn why_unmeasured(&self, run: &Run<'_>) -> String {
         self.problem(run).unwrap_or_else(|| {
             let reason =
@@ -308,7 +306,6 @@ impl Criterion {
         })
     }
 
-    /// The error in the conversation, if any.
     fn problem(&self, run: &Run<'_>) -> Option<String> {
         let Run { ended, received, .. } = run;
         unsuccessful(ended.ending).or_else(|| received.problem.clone()).or_else(|| {
@@ -339,9 +336,9 @@ impl Criterion {
     /// The factor between the time on the command line, which versions with whole seconds round up, and the requested
     /// one: the process shall be as many times faster. See [`hurry_warm_ups`](crate::process::interleaving::InterleavedProcess::hurry_warm_ups).
     fn speed(&self, request: &ExecutionRequest) -> u32 {
-        let [_, told] = self.times(request).map(|time| time.as_nanos());
+        let [_, given] = self.times(request).map(|time| time.as_nanos());
         let requested = request.measuring_time().as_nanos();
-        u32::try_from(told / requested.max(1_000_000)).unwrap_or(u32::MAX).max(1)
+        u32::try_from(given / requested.max(1_000_000)).unwrap_or(u32::MAX).max(1)
     }
 
     /// The arguments that run exactly `benchmarks`. The request sets the defaults, which a group's own settings

@@ -20,10 +20,8 @@ use rustix::{
 use super::message::{Complete, Message, decode};
 use crate::model::Name;
 
-/// Everything received from a process.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Received {
-    /// True if it connected at all.
     pub(super) connected: bool,
     /// Number of refused connections of other processes.
     pub(super) refused: usize,
@@ -33,7 +31,6 @@ pub(super) struct Received {
     pub(super) skipped: Vec<Name>,
     /// Measured benchmarks, each with the unit of its values and a value of 1 in it.
     pub(super) completed: Vec<(Complete, String, f64)>,
-    /// The groups of its benchmarks.
     pub(super) groups: Groups,
     /// True if it did not wait at the expected ends of groups, so that some messages may be lost.
     pub(super) is_unexpected: bool,
@@ -47,7 +44,6 @@ pub(super) struct Received {
 pub(super) struct Groups {
     /// The number of ends before each benchmark, by id.
     before: HashMap<String, usize>,
-    /// The number of all ends.
     ends: usize,
 }
 
@@ -120,7 +116,6 @@ impl Runner {
     }
 }
 
-/// Accepts connections.
 struct Listener {
     socket: TcpListener,
     ended: PipeReader,
@@ -217,7 +212,6 @@ fn is_gone(error: &io::Error) -> bool {
     matches!(error.kind(), ConnectionAborted | Interrupted | WouldBlock)
 }
 
-/// The reason why a conversation ended early.
 enum Problem {
     Io(io::Error),
     /// The peer is not Criterion.rs, or has another protocol version.
@@ -257,7 +251,6 @@ impl fmt::Display for Problem {
     }
 }
 
-/// The conversation with a process.
 struct Conversation<'r> {
     connection: BufReader<Connection<'r>>,
     received: &'r mut Received,

@@ -244,7 +244,6 @@ fn ids(list: &str, target: &str) -> Vec<String> {
     ids
 }
 
-/// The result of trials of all benchmarks.
 #[derive(Default)]
 struct Tried {
     /// The thread counts of each benchmark, empty for those with one.

@@ -128,7 +128,6 @@ impl ShownTime {
     }
 }
 
-/// The nanoseconds in a unit of time.
 fn nanoseconds(unit: &str) -> Option<f64> {
     Some(match unit {
         "ps" => 1e-3,
@@ -142,10 +141,8 @@ fn nanoseconds(unit: &str) -> Option<f64> {
     })
 }
 
-/// A benchmark in the tree.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Leaf {
-    /// Its path.
     pub(super) id: String,
     /// Its thread counts, if there are several.
     pub(super) threads: Vec<u32>,

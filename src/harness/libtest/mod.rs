@@ -128,7 +128,6 @@ impl Harness for Libtest {
     }
 }
 
-/// The arguments that run exactly `benchmarks`.
 fn arguments(benchmarks: &[Name]) -> Vec<OsString> {
     let words = ["--bench", "--exact", "-Z", "unstable-options", "--format", "json", "--"];
     let ids = benchmarks.iter().map(|name| name.id.as_str());
@@ -165,7 +164,6 @@ fn median_of(event: &Value) -> Option<f64> {
     event["median"].as_f64().filter(|_| event["type"] == "bench")
 }
 
-/// The events that libtest prints about `id`.
 fn events(output: &Output, id: &str) -> impl Iterator<Item = Value> {
     all_events(output).into_iter().filter(move |event| event["name"] == id)
 }

@@ -63,7 +63,6 @@ pub(super) fn measurements(
     (!measured.is_empty()).then(|| series_of_readings(&measured))
 }
 
-/// The readings of all rounds of an execution.
 struct Rounds<'r> {
     /// From the beginning of the first one to the last sample of the last one.
     readings: &'r [i64],

@@ -82,7 +82,6 @@ struct Query<'e> {
 }
 
 impl<'e> Query<'e> {
-    /// A query that measures benchmarks.
     fn execution(
         executable: &'e Executable,
         benchmarks: &'e [Name],
@@ -103,7 +102,6 @@ impl<'e> Query<'e> {
         Ok(Self { process, scratch })
     }
 
-    /// Runs the process and reads its answer.
     fn run(&self, conditions: &Conditions<'_>) -> Result<(Answer, Ended)> {
         let ended = self.process.run(conditions)?;
         let error = |reason: &str| self.process.error(reason, &ended);

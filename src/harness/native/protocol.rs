@@ -10,7 +10,6 @@ use crate::model::Throughput;
 /// The supported protocol.
 pub(super) const VERSION: &str = "1";
 
-/// The answer of a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Answer {
     /// The version of `rbench-harness`.
@@ -23,7 +22,6 @@ pub(super) struct Answer {
     pub(super) refused: Option<String>,
 }
 
-/// One benchmark of an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Record {
     pub(super) id: String,
@@ -31,7 +29,6 @@ pub(super) struct Record {
     pub(super) outcome: Outcome,
 }
 
-/// The outcome of a benchmark.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
     Listed,
@@ -40,7 +37,6 @@ pub(super) enum Outcome {
     Failed(String),
 }
 
-/// The measurements of a benchmark.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Measured {
     /// Time before the first measurement, in nanoseconds.
@@ -54,11 +50,8 @@ pub(super) struct Measured {
 /// The reason why a file is not a valid answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Defect {
-    /// It does not start like an answer.
     NotAnAnswer,
-    /// It is an answer of another protocol.
     OtherProtocol(u64),
-    /// It is incomplete.
     Truncated,
     /// This line, counted from 1, is unknown or misplaced.
     Line(usize),
@@ -78,7 +71,6 @@ impl fmt::Display for Defect {
     }
 }
 
-/// Reads an answer.
 pub(super) fn parse(bytes: &[u8]) -> Result<Answer, Defect> {
     let header = bytes.strip_prefix(b"rbench-harness ").ok_or(Defect::NotAnAnswer)?;
     let line_end = header.iter().position(|byte| *byte == b'\n').ok_or(Defect::Truncated)?;

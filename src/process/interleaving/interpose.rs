@@ -344,7 +344,7 @@ unsafe extern "C" fn sched_getaffinity(process: c_int, size: usize, mask: *mut c
 extern "C" fn join() {
     // SAFETY: no other thread runs yet.
     unsafe {
-        let (member, page) = match shared::<Page>(b"RBENCH_TURNS\0") {
+        let (member, page) = match shared::<Page>(b"RBENCH_INTERLEAVING\0") {
             Some(shared) => shared,
             None => return,
         };

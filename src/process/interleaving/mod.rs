@@ -189,7 +189,7 @@ impl InterleavedProcess {
             return inherit(command, self.clone(), files, |_| run_in_long_slices());
         }
         command.env(MEMBER_VARIABLE, self.index.to_string());
-        preload(command, "RBENCH_TURNS", self.index);
+        preload(command, "RBENCH_INTERLEAVING", self.index);
         let [page, library] = self.page.0.files();
         let files = [(self.directory.as_raw_fd(), OWN), page, library];
         inherit(command, self.clone(), files, |member| {

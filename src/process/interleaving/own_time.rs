@@ -24,7 +24,6 @@ pub const JUMP: i64 = 3_000_000_001;
 pub trait Clocks {
     /// The real time, which never goes back.
     fn now(&self) -> i64;
-    /// CPU time of this thread.
     fn cpu_time(&self) -> i64;
     /// Number of voluntary context switches of this thread.
     fn waits(&self) -> i64;

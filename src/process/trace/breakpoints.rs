@@ -123,7 +123,6 @@ impl Breakpoints {
         memory.write(self.functions[function], &BREAKPOINT)
     }
 
-    /// Sets a breakpoint at any address.
     pub(super) fn set_at(&mut self, memory: &Memory, address: u64) -> io::Result<()> {
         if self.function_at(address).is_none() && !self.elsewhere.contains_key(&address) {
             let mut before = vec![0; BREAKPOINT.len()];
@@ -133,7 +132,6 @@ impl Breakpoints {
         memory.write(address, &BREAKPOINT)
     }
 
-    /// Removes a breakpoint.
     pub(super) fn remove(&self, memory: &Memory, address: u64) -> io::Result<()> {
         match self.elsewhere.get(&address) {
             Some(before) => memory.write(address, before),

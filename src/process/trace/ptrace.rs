@@ -63,7 +63,6 @@ pub(super) fn step(tid: Tid) -> io::Result<()> {
     check(unsafe { libc::ptrace(libc::PTRACE_SINGLESTEP, tid, 0, 0) })
 }
 
-/// The registers of a stopped thread.
 pub(super) fn registers(tid: Tid) -> io::Result<Registers> {
     let mut registers = MaybeUninit::<Registers>::zeroed();
     let mut part =
@@ -76,7 +75,6 @@ pub(super) fn registers(tid: Tid) -> io::Result<Registers> {
     }
 }
 
-/// Sets the registers of a stopped thread.
 pub(super) fn set_registers(tid: Tid, registers: &mut Registers) -> io::Result<()> {
     let place: *mut Registers = registers;
     let mut part = libc::iovec { iov_base: place.cast(), iov_len: size_of::<Registers>() };

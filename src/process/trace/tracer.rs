@@ -172,7 +172,6 @@ impl Tracer {
         })
     }
 
-    /// Follows the process to its end.
     fn follow(&mut self) -> io::Result<Usage> {
         loop {
             let (tid, change) = match self.ended_in_step.take() {
@@ -223,7 +222,6 @@ impl Tracer {
         Ok(())
     }
 
-    /// Handles a stop before a system call.
     fn before_call(&mut self, tid: Tid) {
         let found = ptrace::registers(tid).and_then(|registers| {
             let memory = self.memory(tid)?;
@@ -331,7 +329,6 @@ impl Tracer {
         Ok(0)
     }
 
-    /// Records the name of a variable that a thread reads.
     fn note_variable(&mut self, tid: Tid, registers: &Registers) {
         let name = self.memory(tid).ok().and_then(|memory| memory.string(arguments(registers)[0]));
         match name.and_then(|name| String::from_utf8(name).ok()) {
@@ -450,7 +447,6 @@ fn note_path(path: PathBuf, paths: &mut BTreeSet<PathBuf>) {
     paths.insert(path);
 }
 
-/// Records the start of a program.
 fn note_program(program: PathBuf, observed: &mut Observed) {
     if program.to_str().is_some() {
         observed.programs.insert(program);
@@ -473,7 +469,6 @@ fn entry_and_base(process: Tid) -> io::Result<(u64, u64)> {
     Ok((*entry, entry.wrapping_sub(u64::from_le_bytes(stated))))
 }
 
-/// The process that a thread belongs to.
 fn process_of(tid: Tid) -> Tid {
     let status = fs::read_to_string(format!("/proc/{tid}/status")).unwrap_or_default();
     let process = status.lines().find_map(|line| line.strip_prefix("Tgid:"));

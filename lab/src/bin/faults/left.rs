@@ -44,11 +44,11 @@ impl Left {
         let temporary = entries(&self.temporary).into_iter().filter(is_of_rbench);
         let shared = entries("/dev/shm".as_ref()).into_iter().filter(|path| {
             let name = path.to_string_lossy();
-            name.contains("turns") || name.contains("rbench")
+            name.contains("rbench")
         });
         found.extend(temporary.chain(shared).map(|path| path.display().to_string()));
         let open = open_files();
-        found.extend(open.iter().filter(|file| file.contains("memfd:turns")).cloned());
+        found.extend(open.iter().filter(|file| file.contains("memfd:rbench")).cloned());
         if open.len() > self.files {
             found.push(format!("{} open files instead of {}", open.len(), self.files));
         }

@@ -45,7 +45,7 @@ impl Pairs {
         homes: [PathBuf; 2],
         scratch: &Path,
     ) -> Result<Self, Box<dyn Error>> {
-        let (source, library) = (scratch.join("turns.rs"), scratch.join("turns.so"));
+        let (source, library) = (scratch.join("interleaving.rs"), scratch.join("interleaving.so"));
         std::fs::write(&source, LIBRARY_SOURCE)?;
         let mut rustc = Command::new("rustc");
         rustc.args(LIBRARY_FLAGS.split(' ')).arg("-o").args([&library, &source]);
