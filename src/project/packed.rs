@@ -34,7 +34,7 @@ pub(super) const SETTINGS: [&str; 2] = ["bench.toml", ".rbench/accepted.toml"];
 
 /// The parts of a pack, by the first directory of its files.
 pub(super) const SETTINGS_PART: &str = "settings";
-pub(super) const LIBRARIES_PART: &str = "interleaving";
+pub(super) const LIBRARIES_PART: &str = "preloaded";
 pub(super) const OBJECTS: &str = "objects/pack";
 
 /// The digest of the pack that is extracted; without this file, none is completely.
@@ -226,14 +226,14 @@ pub(super) fn extract(pack: Pack<PackedProject>, about: &PackedProject) -> Resul
     pack.extract(new.path()).map_err(|error| files::or_full_disk(error, place))?;
     for replaced in [
         dirs.storage().to_owned(),
-        dirs.interleaving_libraries(),
+        dirs.preloaded_libraries(),
         repository_in(place),
         dirs.checkouts(),
     ] {
         files::remove_directory(&replaced)?;
     }
     for (part, path) in
-        [(PACKED, dirs.storage().to_owned()), (LIBRARIES_PART, dirs.interleaving_libraries())]
+        [(PACKED, dirs.storage().to_owned()), (LIBRARIES_PART, dirs.preloaded_libraries())]
     {
         let extracted = new.path().join(part);
         if extracted.is_dir() {
