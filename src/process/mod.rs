@@ -10,6 +10,7 @@ mod launcher;
 mod load;
 mod output;
 mod preload;
+mod readable;
 mod run;
 mod running_command;
 mod secrets;
@@ -25,6 +26,7 @@ pub use self::{
     launcher::{launcher_beside, run_as_launcher},
     load::{CONTROL_ARGUMENT, Load, run_as_control},
     output::Output,
+    readable::first_readable,
     run::{Ended, Limits, check_cpu, cpus, run, tight_limits},
     running_command::{RunningCommand, WaitEnd},
     secrets::{forget_variable, hide_memory},
