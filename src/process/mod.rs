@@ -13,6 +13,7 @@ mod preload;
 mod readable;
 mod run;
 mod running_command;
+mod scratch;
 mod secrets;
 mod setup;
 #[cfg(test)]
@@ -29,6 +30,7 @@ pub use self::{
     readable::first_readable,
     run::{Ended, Limits, check_cpu, cpus, run, tight_limits},
     running_command::{RunningCommand, WaitEnd},
+    scratch::{Scratch, remove_abandoned},
     secrets::{forget_variable, hide_memory},
     setup::{
         KEEPER, SetupCommand, end_setups, run_as_keeper, run_setup_command, set_up_once,

@@ -21,7 +21,10 @@ pub(super) enum Message {
     /// A group has ended; the process now waits for `Continue`.
     FinishedGroup,
     /// The requested unit, and a value of 1 in it.
-    Scaled { unit: String, one: f64 },
+    Scaled {
+        unit: String,
+        one: f64,
+    },
     Other,
 }
 
