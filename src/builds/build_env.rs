@@ -324,12 +324,13 @@ impl BuildEnv<'_> {
             .add("flags", LIBRARY_FLAGS.as_bytes())
             .add("source", text.as_bytes())
             .key();
-        let library = self.cache_dirs.interleaving_library(&key);
+        let libraries = self.cache_dirs.preloaded_libraries();
+        let library = libraries.join(format!("{key}.so"));
         if library.exists() {
             return Ok(library);
         }
         let what = || format!("cannot compile the library for {purpose}");
-        files::create_directory(&self.cache_dirs.interleaving_libraries())?;
+        files::create_directory(&libraries)?;
         let source_file = library.with_extension("rs");
         files::write_whole(&source_file, text.as_bytes())?;
         let unfinished = library.with_file_name(format!("{UNFINISHED}{key}"));

@@ -105,14 +105,9 @@ impl CacheDirs {
         self.outside.join("resolved")
     }
 
-    /// The interleaving library that one compiler made.
-    pub fn interleaving_library(&self, key: &str) -> PathBuf {
-        self.interleaving_libraries().join(format!("{key}.so"))
-    }
-
-    /// The directory of these libraries.
-    pub fn interleaving_libraries(&self) -> PathBuf {
-        self.outside.join("interleaving")
+    /// The directory of the libraries that are preloaded into benchmarks.
+    pub fn preloaded_libraries(&self) -> PathBuf {
+        self.outside.join("preloaded")
     }
 
     /// A compilation's directory. Keys begin with the key of the compilation's family.
@@ -180,7 +175,7 @@ impl CacheDirs {
             self.checkouts(),
             self.resolved(),
             self.reproducibilities(),
-            self.interleaving_libraries(),
+            self.preloaded_libraries(),
         ] {
             files::remove_leftovers(&directory);
         }

@@ -130,8 +130,11 @@ impl Compilation {
         fs::metadata(home.join(RECORD)).and_then(|metadata| metadata.modified()).ok()
     }
 
+    /// The recipe of a target, without the arguments that strip symbols.
     pub(super) fn recipe(&self, target: &CompiledTarget) -> Result<Recipe> {
-        Recipe::load(&self.recipe_home(target))
+        let mut recipe = Recipe::load(&self.recipe_home(target))?;
+        recipe.keep_symbols();
+        Ok(recipe)
     }
 
     pub(super) fn recipe_home(&self, target: &CompiledTarget) -> PathBuf {

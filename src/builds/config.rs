@@ -284,19 +284,18 @@ pub fn vendored_sources(checkout: &Path, workspace: &Path, at: &Path) -> Vec<Str
             directories.insert(source, at.join(below).join(directory));
         }
     }
-    // A JSON string is a TOML string.
     let setting = |(source, directory): (String, PathBuf)| {
+        // A JSON string is a TOML string.
         let directory = serde_json::to_string(directory.to_str()?).ok()?;
-        Some(format!("source.{}.directory={directory}", serde_json::to_string(&source).ok()?))
+        Some(format!("source.{}.directory={directory}", dotted(&[source])))
     };
     directories.into_iter().filter_map(setting).collect()
 }
 
 /// The names and relative directories of the sources in the config file of `directory`.
 fn relative_directories(directory: &Path) -> Vec<(String, String)> {
-    // Cargo prefers the name without an extension here too.
-    let files = ["config", "config.toml"].map(|name| directory.join(".cargo").join(name));
-    let text = files.iter().find_map(|file| fs::read_to_string(file).ok()).unwrap_or_default();
+    let file = config_file(&directory.join(".cargo"));
+    let text = file.and_then(|file| fs::read_to_string(file).ok()).unwrap_or_default();
     let Ok(config) = text.parse::<Table>() else { return Vec::new() };
     let sources = config.get("source").and_then(Value::as_table);
     let relative = |(name, source): (&String, &Value)| {

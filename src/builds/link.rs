@@ -97,10 +97,12 @@ impl BuildRecord {
 /// A bench target that is ready to be linked with any layout.
 #[derive(Debug)]
 pub struct Linkable {
-    target: BenchTarget,
+    /// The bench target.
+    pub target: BenchTarget,
     recipe: Recipe,
     linker: Linker,
-    layout: Layout,
+    /// The layout that its builds get.
+    pub layout: Layout,
     /// The functions that the layout places by name, if it does.
     placeable: Option<Arc<PlaceableFunctions>>,
     plan: Plan,
@@ -119,7 +121,6 @@ impl Linkable {
         observer: &dyn Observer,
     ) -> Result<Option<Self>> {
         let mut recipe = compilation.recipe(target)?;
-        recipe.keep_symbols();
         let sysroot = &compilation.record.sysroot;
         let Some(linker) = Linker::for_layout(&recipe, layout, sysroot)? else { return Ok(None) };
         if !linker.is_the_users() {
@@ -165,16 +166,6 @@ impl Linkable {
             (version.layout, version.plan) = (Layout::SameAddress, plan);
         }
         true
-    }
-
-    /// The bench target.
-    pub fn target(&self) -> &BenchTarget {
-        &self.target
-    }
-
-    /// The layout that its builds get.
-    pub fn layout(&self) -> Layout {
-        self.layout
     }
 
     /// Links one build for each seed, `jobs` at a time (`None`: one per core), or finds it in the cache. The builds

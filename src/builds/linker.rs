@@ -68,9 +68,9 @@ pub struct Linker {
     /// The first line of its `--version`.
     pub version: String,
     /// Arguments that make the recipe's driver use this linker instead of the user's.
-    instead: Vec<String>,
+    pub(super) instead: Vec<String>,
     /// True if the recipe's program is a compiler driver, which needs `-Wl,` before linker options.
-    through_driver: bool,
+    pub(super) through_driver: bool,
 }
 
 impl Linker {
@@ -106,16 +106,6 @@ impl Linker {
     /// True if this is the linker that the user chose.
     pub fn is_the_users(&self) -> bool {
         self.instead.is_empty()
-    }
-
-    /// True if a compiler driver starts it.
-    pub fn is_driven(&self) -> bool {
-        self.through_driver
-    }
-
-    /// The arguments that make the recipe's driver start it, if it is not the user's.
-    pub fn instead(&self) -> &[String] {
-        &self.instead
     }
 
     fn query(recipe: &Recipe, instead: Vec<String>) -> Result<Self> {

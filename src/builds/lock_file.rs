@@ -96,9 +96,7 @@ impl Added {
     }
 
     fn has(&self, workspace: &Path) -> bool {
-        let known = self.known();
-        // An empty file is from the time when there was one lock file for all workspaces.
-        known.lines().any(|known| known == line(workspace)) || known.is_empty() && self.0.exists()
+        self.known().lines().any(|known| known == line(workspace))
     }
 
     fn note(&self, workspace: &Path) -> Result<()> {

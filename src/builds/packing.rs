@@ -122,7 +122,7 @@ impl BuildEnv<'_> {
 
     /// The libraries that are preloaded into benchmarks of versions with this compiler, which must have been made.
     pub fn packed_libraries(&self, in_pack: &Path) -> Result<Vec<PackedFile>> {
-        let directory = self.cache_dirs.interleaving_libraries();
+        let directory = self.cache_dirs.preloaded_libraries();
         let what = || format!("cannot read {}", directory.display());
         let mut packed = Vec::new();
         for entry in fs::read_dir(&directory).context(Exit::Build, what)? {
@@ -185,8 +185,7 @@ impl Packing<'_> {
     fn target(&mut self, target: &mut CompiledTarget) -> Result<()> {
         let what = format!("cannot pack bench target {}", target.target);
         let recipe_home = self.compilation.recipe_home(target);
-        let mut recipe = Recipe::load(&recipe_home)?;
-        recipe.keep_symbols();
+        let recipe = self.compilation.recipe(target)?;
         let below = Path::new("recipes").join(&target.recipe);
         let staging = self.places.staging.join(&self.below).join(&below);
         files::create_directory(&staging)?;
@@ -440,7 +439,7 @@ fn linker_program(recipe: &Recipe, linker: &Linker, what: &str) -> Result<(PathB
             .cause(format!("the program of its linker, {}, is not found", linker.version))
     };
     let mut candidates = Vec::new();
-    if linker.is_driven() {
+    if linker.through_driver {
         for name in [LLD, "ld", "lld"] {
             let asks = format!("-print-prog-name={name}");
             let mut command = Command::new(&recipe.linker);
@@ -448,7 +447,7 @@ fn linker_program(recipe: &Recipe, linker: &Linker, what: &str) -> Result<(PathB
                 .current_dir(&recipe.directory)
                 .envs(recipe.environment.iter().map(|(name, value)| (name, value)))
                 .args(recipe.arguments.iter().filter(|word| chooses_linker(word)))
-                .args(linker.instead())
+                .args(&linker.instead)
                 .arg(asks);
             if let Ok(output) = tool::run(&mut command, || what.to_owned()) {
                 let path = String::from_utf8_lossy(&output.stdout).trim().to_owned();

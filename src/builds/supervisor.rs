@@ -15,7 +15,6 @@ use std::{
 };
 
 use rustix::{
-    event::{PollFd, PollFlags, poll},
     io::Errno,
     process::{
         Pid, Signal, WaitId, WaitIdOptions, WaitOptions, getpid, kill_process_group,
@@ -29,7 +28,7 @@ use super::{
 };
 use crate::{
     error::{Context, Exit, Result},
-    process::{Interrupt, end_with_this_process},
+    process::{Interrupt, end_with_this_process, first_readable},
 };
 
 /// Wraps `command`, whose environment is explicit, in a supervisor that shares the lock.
@@ -80,8 +79,7 @@ fn supervise(command: &mut Command) -> io::Result<ExitStatus> {
     let mut child = command.spawn()?;
     let group = Pid::from_child(&child);
     thread::Builder::new().spawn(move || {
-        let mut request = [PollFd::new(&interrupt, PollFlags::IN)];
-        while poll(&mut request, None) == Err(Errno::INTR) {}
+        let _ = first_readable(&[&interrupt], None);
         kill(group);
     })?;
     // The child stays a zombie until the group is killed, so that its id cannot become another group's.

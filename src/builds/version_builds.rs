@@ -265,10 +265,10 @@ impl BuildEnv<'_> {
     /// Gives the functions of each bench target the same addresses in all versions that have the target.
     fn share_addresses(&self, versions: &mut [Vec<Linkable>]) {
         let all = versions.iter().flatten();
-        let targets: BTreeSet<BenchTarget> = all.map(|one| one.target().clone()).collect();
+        let targets: BTreeSet<BenchTarget> = all.map(|one| one.target.clone()).collect();
         for target in targets {
             let all = versions.iter_mut().flatten();
-            let mut own: Vec<&mut Linkable> = all.filter(|one| *one.target() == target).collect();
+            let mut own: Vec<&mut Linkable> = all.filter(|one| one.target == target).collect();
             if own.len() > 1 && !Linkable::share_addresses(&mut own) {
                 self.warn(&format!(
                     "{target}: the versions have too little code in common for functions to have the same \
@@ -282,8 +282,7 @@ impl BuildEnv<'_> {
     pub fn functions(&self, compilation: &Compilation) -> Result<Vec<(BenchTarget, FunctionSet)>> {
         self.activate(&compilation.home)?;
         let functions = |compiled: &CompiledTarget| {
-            let mut recipe = compilation.recipe(compiled)?;
-            recipe.keep_symbols();
+            let recipe = compilation.recipe(compiled)?;
             let set = default_link::function_set(&recipe, &compilation.recipe_home(compiled))?;
             Ok((compiled.target.clone(), set))
         };
@@ -301,12 +300,9 @@ impl BuildEnv<'_> {
         let compiled = compilation.record.targets.iter().find(|own| own.target == *target);
         let compiled = compiled
             .ok_or_else(|| Error::new(Exit::Internal, format!("{target} has not been compiled")))?;
-        let mut recipe = compilation.recipe(compiled)?;
-        recipe.keep_symbols();
-        let loaded_at_start = inputs::loaded_at_start(&compiled.files);
         default_link::listed_executable(
-            &recipe,
-            loaded_at_start,
+            &compilation.recipe(compiled)?,
+            inputs::loaded_at_start(&compiled.files),
             &compilation.recipe_home(compiled),
         )
     }
@@ -367,8 +363,7 @@ impl BuildEnv<'_> {
         let linked = linkables.iter().map(|linkable| {
             let (builds, jobs) = (self.cache_dirs.builds(), self.settings.jobs);
             let builds = linkable.link(&version, seeds, &builds, jobs, self.observer)?;
-            let (target, layout) = (linkable.target().clone(), linkable.layout());
-            Ok(TargetBuilds { target, layout, builds })
+            Ok(TargetBuilds { target: linkable.target.clone(), layout: linkable.layout, builds })
         });
         linked.collect()
     }

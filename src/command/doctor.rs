@@ -13,10 +13,7 @@ use crate::{
     cli::DoctorArgs,
     error::{Error, Exit, Result},
     harness::Conditions,
-    machine::{
-        doctor::{self, probe},
-        this_machine,
-    },
+    machine::{doctor, this_machine},
     measure::Trial,
     model::{Finding, Severity},
     process::{Interrupt, SavedHandler, counting::find_valgrind},
@@ -43,7 +40,7 @@ pub fn run(args: &DoctorArgs) -> Result<Exit> {
     findings.push(valgrind());
     findings.push(space(&project.map_or_else(|_| PathBuf::from("."), |one| one.workspace)));
     findings.extend(trials(Conditions::new(&interrupt))?);
-    findings.extend([probe::clock_step(), probe::perf_events()]);
+    findings.extend([doctor::clock_step(), doctor::perf_events()]);
     findings.extend(of_machine);
     output.write(&DoctorReport::new(this_machine(), findings))?;
     Ok(Exit::Success)

@@ -46,11 +46,8 @@ fn write_own(
     tree: Oid,
     into: &Path,
 ) -> Result<(git2::Repository, Index), git2::Error> {
-    let handle = repository.bare_handle()?;
+    let (handle, index) = repository.bare_handle_with(tree)?;
     handle.set_workdir(into, false)?;
-    let mut index = Index::new()?;
-    handle.set_index(&mut index)?;
-    index.read_tree(&handle.find_tree(tree)?)?;
     let tree = handle.find_object(tree, None)?;
     let mut options = CheckoutBuilder::new();
     options.force().update_index(false).refresh(false);
@@ -254,14 +251,10 @@ fn replace(content: &Path, file: &Path) -> io::Result<()> {
 fn not_fetched(missing: &[PathBuf]) -> Error {
     let files = if missing.len() == 1 { "file is" } else { "files are" };
     let what = format!("{} Git LFS {files} missing", missing.len());
-    let mut error = Error::new(Exit::Build, what);
-    for path in missing.iter().take(NAMED) {
-        error = error.cause(path.display().to_string());
-    }
-    if missing.len() > NAMED {
-        error = error.cause(format!("and {} more", missing.len() - NAMED));
-    }
-    error.hint("fetch them with: git lfs fetch --all (or git lfs pull, for the current commit)")
+    let missing: Vec<_> = missing.iter().map(|path| path.display()).collect();
+    Error::new(Exit::Build, what)
+        .listing(&missing, NAMED)
+        .hint("fetch them with: git lfs fetch --all (or git lfs pull, for the current commit)")
 }
 
 /// Writes the files of all submodules in `index` into `into`, beside the tree's own files.

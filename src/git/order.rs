@@ -11,7 +11,7 @@ use git2::{Commit, ErrorCode, Oid, Sort};
 
 use super::{
     Repository,
-    revision::{summary, version_of},
+    revision::{commit_of, summary, version_of},
 };
 use crate::{
     error::{Context, Error, Exit, Result},
@@ -42,9 +42,7 @@ impl Repository {
     /// commits. A descent through a commit whose date is wrong by more than that is missed.
     pub fn in_order<'c>(&self, commits: impl IntoIterator<Item = &'c str>) -> Result<Vec<Placed>> {
         let wanted = self.known(commits);
-        self.place(&wanted).context(Exit::Usage, || {
-            format!("cannot read the history of {}", self.root().display())
-        })
+        self.place(&wanted).context(Exit::Usage, || self.cannot_read_history())
     }
 
     /// The subset of `commits` that `revision` does not contain, plus the commit that it names.
@@ -180,20 +178,21 @@ impl Repository {
     /// True if a commit, in hex, is that of a version or one of its ancestors; false for a commit that this repository
     /// lacks.
     pub fn has_in_history(&self, version: &Version, commit: &str) -> Result<bool> {
-        let known = |id: &str| {
-            let id = Oid::from_str(id).ok()?;
-            self.git().find_commit(id).is_ok().then_some(id)
-        };
-        let Some((tip, commit)) = version.commit.as_deref().and_then(known).zip(known(commit))
-        else {
+        let known = |id: &Oid| self.git().find_commit(*id).is_ok();
+        let tip = commit_of(version).filter(known);
+        let Some((tip, commit)) = tip.zip(Oid::from_str(commit).ok().filter(known)) else {
             return Ok(false);
         };
         if tip == commit {
             return Ok(true);
         }
-        self.git().graph_descendant_of(tip, commit).context(Exit::Usage, || {
-            format!("cannot read the history of {}", self.root().display())
-        })
+        self.git()
+            .graph_descendant_of(tip, commit)
+            .context(Exit::Usage, || self.cannot_read_history())
+    }
+
+    pub(super) fn cannot_read_history(&self) -> String {
+        format!("cannot read the history of {}", self.root().display())
     }
 
     /// The commits and uncommitted files by which the head differs from the base. A commit that this repository lacks
@@ -204,10 +203,7 @@ impl Repository {
     }
 
     fn read_changes(&self, base: &Version, head: &Version) -> Result<VersionChanges, git2::Error> {
-        let known = |version: &Version| {
-            let commit = version.commit.as_deref().and_then(|commit| Oid::from_str(commit).ok());
-            commit.filter(|commit| self.has(*commit))
-        };
+        let known = |version: &Version| commit_of(version).filter(|commit| self.has(*commit));
         let mut changes = VersionChanges::default();
         let head_commit = known(head);
         if let (Some(base), Some(head)) = (known(base), head_commit) {

@@ -53,13 +53,9 @@ impl Repository {
     /// submodules, unless these are not initialised.
     pub fn refuse_foreign_files(&self, version: &Version, checkout: &Path) -> Result<()> {
         let what = || format!("cannot pack the files of {version}");
-        let read = || {
-            let (handle, mut index) = (self.bare_handle()?, git2::Index::new()?);
-            handle.set_index(&mut index)?;
-            index.read_tree(&handle.find_tree(Oid::from_str(&version.tree)?)?)?;
-            Ok::<_, git2::Error>((handle, index))
-        };
-        let (handle, index) = read().context(Exit::Build, what)?;
+        let (handle, index) = Oid::from_str(&version.tree)
+            .and_then(|tree| self.bare_handle_with(tree))
+            .context(Exit::Build, what)?;
         for entry in index.iter() {
             let path = files::path_of(&entry);
             let has_files =

@@ -5,13 +5,12 @@
 
 use std::{
     collections::BTreeSet,
-    fs,
     path::{Component, Path, PathBuf},
 };
 
-use git2::{DiffOptions, Index, OdbLookupFlags, Oid, Tree};
+use git2::{DiffOptions, OdbLookupFlags, Oid, Tree};
 
-use super::{Repository, files};
+use super::{Repository, files, revision::commit_of};
 use crate::{
     error::{Context, Error, Exit, Result},
     model::Version,
@@ -58,8 +57,7 @@ impl Repository {
     /// The contents of a version's commit at some paths, relative to the top directory of the repository; none if the
     /// repository lacks its files. Ignores uncommitted changes.
     pub fn contents(&self, version: &Version, paths: &[PathBuf]) -> Option<Contents> {
-        let commit = Oid::from_str(version.commit.as_deref()?).ok()?;
-        let tree = self.git().find_commit(commit).ok()?.tree().ok()?;
+        let tree = self.git().find_commit(commit_of(version)?).ok()?.tree().ok()?;
         Some(Contents(paths.iter().map(|path| lookup(&tree, path)).collect()))
     }
 }
@@ -81,22 +79,19 @@ impl Repository {
     /// The newest commit, in hex, that is in the history of both versions; none if they have no common history, or if a
     /// shallow clone may lack a newer one.
     pub fn merge_base(&self, one: &Version, other: &Version) -> Result<Option<String>> {
-        let id = |version: &Version| Oid::from_str(version.commit.as_deref()?).ok();
-        let Some((one, other)) = id(one).zip(id(other)) else { return Ok(None) };
+        let Some((one, other)) = commit_of(one).zip(commit_of(other)) else { return Ok(None) };
         let certain = |base: Oid| Ok((!self.lacks_commits([one, other], base)?).then_some(base));
         match self.git().merge_base(one, other).and_then(certain) {
             Ok(base) => Ok(base.map(|base| base.to_string())),
             Err(error) if error.code() == git2::ErrorCode::NotFound => Ok(None),
-            Err(error) => Err(error).context(Exit::Usage, || {
-                format!("cannot read the history of {}", self.root().display())
-            }),
+            Err(error) => Err(error).context(Exit::Usage, || self.cannot_read_history()),
         }
     }
 
     /// True if a shallow clone lacks commits that are in the history of `tips` and not in that of `base`.
     fn lacks_commits(&self, tips: [Oid; 2], base: Oid) -> Result<bool, git2::Error> {
         // The commits whose parents are missing.
-        let ends = fs::read_to_string(self.git().commondir().join("shallow")).unwrap_or_default();
+        let ends = self.shallow_commits().unwrap_or_default();
         let ends: BTreeSet<Oid> = ends.lines().filter_map(|id| Oid::from_str(id).ok()).collect();
         if ends.is_empty() {
             return Ok(false);
@@ -171,8 +166,7 @@ impl Repository {
     pub fn missing_files(&self, version: &Version) -> Result<Vec<String>> {
         let what = || format!("cannot read the files of {version}");
         let missing = || {
-            let (handle, mut index) = (self.bare_handle()?, Index::new()?);
-            index.read_tree(&handle.find_tree(Oid::from_str(&version.tree)?)?)?;
+            let (handle, index) = self.bare_handle_with(Oid::from_str(&version.tree)?)?;
             let objects = handle.odb()?;
             let flags = OdbLookupFlags::NO_REFRESH;
             let ids: BTreeSet<Oid> =

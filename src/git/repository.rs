@@ -105,11 +105,7 @@ impl Repository {
     }
 
     fn first_commit(&self) -> Result<Option<git2::Oid>, git2::Error> {
-        let head = match self.git.head() {
-            Ok(head) => head.peel_to_commit()?,
-            Err(error) if is_unborn(&error) => return Ok(None),
-            Err(error) => return Err(error),
-        };
+        let Some(head) = self.head_commit()? else { return Ok(None) };
         let mut walk = self.git.revwalk()?;
         walk.set_sorting(Sort::NONE)?;
         walk.simplify_first_parent()?;
@@ -146,6 +142,17 @@ impl Repository {
         let handle = git2::Repository::open_bare(self.git.path())?;
         handle.set_odb(&self.git.odb()?)?;
         Ok(handle)
+    }
+
+    /// Such a handle with `tree` as its index, in memory, so that `.gitattributes` are those of the tree.
+    pub(super) fn bare_handle_with(
+        &self,
+        tree: git2::Oid,
+    ) -> Result<(git2::Repository, git2::Index), git2::Error> {
+        let (handle, mut index) = (self.bare_handle()?, git2::Index::new()?);
+        handle.set_index(&mut index)?;
+        index.read_tree(&handle.find_tree(tree)?)?;
+        Ok((handle, index))
     }
 }
 

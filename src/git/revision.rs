@@ -163,6 +163,11 @@ impl Repository {
     }
 }
 
+/// The commit of a version; none for an uncommitted tree without one.
+pub(super) fn commit_of(version: &Version) -> Option<Oid> {
+    Oid::from_str(version.commit.as_deref()?).ok()
+}
+
 pub(super) fn version_of(revision: &str, commit: &Commit<'_>) -> Version {
     Version {
         revision: revision.to_owned(),

@@ -114,15 +114,12 @@ impl Repository {
         large.sort();
         let Some((first, _)) = large.first() else { return Ok(()) };
         let what = "cannot take the uncommitted tree with large files that git does not track";
-        let mut error = Error::new(Exit::Usage, what);
-        for (path, size) in large.iter().take(NAMED) {
-            error = error.cause(format!("{} has {} MB", path.display(), size / 1_000_000));
-        }
-        if large.len() > NAMED {
-            error = error.cause(format!("and {} more", large.len() - NAMED));
-        }
         let (root, first) = (quoted(self.root()), quoted(first));
-        Err(error
+        let shown = |(path, size): &(&PathBuf, u64)| {
+            format!("{} has {} MB", path.display(), size / 1_000_000)
+        };
+        Err(Error::new(Exit::Usage, what)
+            .listing(&large.iter().map(shown).collect::<Vec<_>>(), NAMED)
             .hint(format!("if benchmarks need it: git -C {root} add --intent-to-add {first}"))
             .hint("if they do not: add it to a .gitignore file"))
     }

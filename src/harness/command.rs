@@ -104,7 +104,7 @@ impl Harness for Command {
         if self.launcher.is_some() && is_timed(conditions) {
             series.extend(ended.resources.peak_memory.map(memory));
         }
-        Ok(Outcome::Measured(measured(request, series, ended)))
+        Ok(Outcome::Measured(measured(request, series, &ended)))
     }
 }
 

@@ -172,7 +172,7 @@ impl Harness for Custom {
         let process = self.command.process(executable, benchmark, request, conditions);
         if conditions.tracing.is_some() {
             let ended = process.run_to_success(conditions)?;
-            return Ok(Outcome::Measured(measured(request, Vec::new(), ended)));
+            return Ok(Outcome::Measured(measured(request, Vec::new(), &ended)));
         }
         let Some(member) = conditions.member else {
             process.run_to_success(conditions)?;
@@ -191,7 +191,7 @@ impl Harness for Custom {
         if let Some(defect) = series.defect() {
             return Err(whole(process.error(&defect, &ended)));
         }
-        Ok(Outcome::Measured(measured(request, vec![series], ended)))
+        Ok(Outcome::Measured(measured(request, vec![series], &ended)))
     }
 }
 

@@ -3,17 +3,12 @@
 
 use std::{
     ffi::{OsStr, OsString},
-    fs::{self, File, Permissions},
-    io,
-    os::unix::fs::{MetadataExt, PermissionsExt},
     path::{Path, PathBuf},
     time::Duration,
 };
 
 use cargo_metadata::Package;
-use rustix::process::getuid;
 use signal_hook::low_level::signal_name;
-use tempfile::TempDir;
 
 use crate::{
     error::{Error, Exit, Result},
@@ -23,7 +18,7 @@ use crate::{
         self, Ended, Ending, Interrupt, Invocation, Limits, Output,
         counting::{Counting, allocations},
         interleaving::InterleavedProcess,
-        trace::{OWN_DIRECTORY, Tracing},
+        trace::Tracing,
     },
     shell::{cargo, quoted},
 };
@@ -87,8 +82,8 @@ impl<'c> Conditions<'c> {
     /// files. Removes the directories of killed runs.
     pub fn check(&self) -> Result<()> {
         process::check_cpu(self.cpu)?;
-        remove_abandoned();
-        Scratch::new().map(drop)
+        process::remove_abandoned();
+        process::Scratch::new().map(drop)
     }
 }
 
@@ -114,6 +109,18 @@ impl Executable {
     /// The bench target.
     pub fn target(&self) -> BenchTarget {
         BenchTarget { package: self.package.clone(), target: self.target.clone() }
+    }
+
+    /// A process that executes `benchmarks` as requested, by these arguments; each takes at least the time `work`.
+    pub(super) fn execution<'e>(
+        &'e self,
+        benchmarks: &'e [Name],
+        arguments: Vec<OsString>,
+        work: Duration,
+        (request, conditions): (&ExecutionRequest, &Conditions<'_>),
+    ) -> Process<'e> {
+        let invocation = self.invocation(arguments, Some(request.seed), conditions);
+        Process::executing(self, benchmarks, invocation, work)
     }
 
     /// A process of this executable with `arguments`, in the initial state of `seed`.
@@ -320,7 +327,11 @@ pub(super) const NO_SUCH_ID: &str = "the executable has no benchmark of this id;
                                      same in every run, without times or random numbers";
 
 /// The execution of a process with these measurements, whose harness reports nothing else.
-pub(super) fn measured(request: &ExecutionRequest, series: Vec<Series>, ended: Ended) -> Execution {
+pub(super) fn measured(
+    request: &ExecutionRequest,
+    series: Vec<Series>,
+    ended: &Ended,
+) -> Execution {
     Execution {
         asked: request.clone(),
         series,
@@ -328,8 +339,8 @@ pub(super) fn measured(request: &ExecutionRequest, series: Vec<Series>, ended: E
         warm_up: None,
         schedule: Schedule::NotRequested,
         alone: None,
-        incidents: incidents(&ended),
-        resources: ended.resources,
+        incidents: incidents(ended),
+        resources: ended.resources.clone(),
     }
 }
 
@@ -422,82 +433,6 @@ pub fn library_path(directories: &[PathBuf], inherited: Option<&OsStr>) -> (OsSt
         .filter(|directory| can_be_listed(directory) && !directory.as_os_str().is_empty())
         .collect();
     ("LD_LIBRARY_PATH".into(), std::env::join_paths(directories).unwrap_or_default())
-}
-
-/// A directory for the files of one process. The next run removes it if this process is killed.
-#[derive(Debug)]
-pub struct Scratch {
-    directory: TempDir,
-    /// Shows other processes that the directory is in use.
-    _lock: File,
-}
-
-impl Scratch {
-    /// Creates one in the directory for temporary files.
-    pub fn new() -> Result<Self> {
-        let place = std::env::temp_dir();
-        Self::new_in(&place).map_err(|error| {
-            // Without the random name that was tried, which would only confuse.
-            let reason = io::Error::from(error.kind()).to_string();
-            Error::new(Exit::Usage, format!("cannot create a directory in {}", place.display()))
-                .cause(reason)
-                .hint("set TMPDIR to a directory for temporary files")
-        })
-    }
-
-    fn new_in(place: &Path) -> io::Result<Self> {
-        loop {
-            let directory = tempfile::Builder::new()
-                .prefix(OWN_DIRECTORY)
-                .permissions(Permissions::from_mode(0o700))
-                .tempdir_in(place)?;
-            let lock = match File::open(directory.path()) {
-                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-                opened => opened?,
-            };
-            // On file systems without locks, abandoned directories are not removed either.
-            let _ = lock.lock();
-            // Another process may have removed it as abandoned before it was locked.
-            if directory.path().exists() {
-                return Ok(Self { directory, _lock: lock });
-            }
-        }
-    }
-
-    /// Fails if the directory has been removed, so that the process cannot have written anything there.
-    pub(super) fn check(&self) -> Result<()> {
-        if self.path().exists() {
-            return Ok(());
-        }
-        Err(Error::new(Exit::Usage, format!("{} is no longer there", self.path().display()))
-            .cause("something has removed it while a benchmark was executed"))
-    }
-
-    /// Its path.
-    pub fn path(&self) -> &Path {
-        self.directory.path()
-    }
-}
-
-/// Removes the directories that this user's killed processes left behind. Failures are ignored, as they affect no
-/// result.
-fn remove_abandoned() {
-    remove_abandoned_in(&std::env::temp_dir());
-}
-
-fn remove_abandoned_in(place: &Path) {
-    let Ok(entries) = fs::read_dir(place) else { return };
-    for entry in entries.flatten() {
-        let is_own = |data: &fs::Metadata| data.is_dir() && data.uid() == getuid().as_raw();
-        let name = entry.file_name();
-        if name.as_encoded_bytes().starts_with(OWN_DIRECTORY.as_bytes())
-            && entry.metadata().as_ref().is_ok_and(is_own)
-            && let Ok(directory) = File::open(entry.path())
-            && directory.try_lock().is_ok()
-        {
-            let _ = fs::remove_dir_all(entry.path());
-        }
-    }
 }
 
 #[cfg(test)]
@@ -623,31 +558,5 @@ mod tests {
         let path = library_path(&directories, Some(OsStr::new("/usr/lib:/opt")));
         assert_eq!(path, ("LD_LIBRARY_PATH".into(), "/t/deps:/usr/lib:/opt".into()));
         assert_eq!(library_path(&[], None).1, "");
-    }
-
-    #[test]
-    fn abandoned_directories_are_removed_and_used_ones_kept() {
-        let place = tempfile::tempdir().unwrap();
-        let used = Scratch::new_in(place.path()).unwrap();
-        let mode = fs::metadata(used.path()).unwrap().permissions().mode();
-        assert_eq!(mode & 0o777, 0o700);
-        let left = place.path().join(format!("{OWN_DIRECTORY}left"));
-        let other = place.path().join("rbench-demo-kept");
-        for path in [&left, &other] {
-            fs::create_dir(path).unwrap();
-            fs::write(path.join("answer"), "").unwrap();
-        }
-        remove_abandoned_in(place.path());
-        assert!(used.path().exists() && other.exists() && !left.exists());
-        drop(used);
-        assert_eq!(fs::read_dir(place.path()).unwrap().count(), 1);
-    }
-
-    #[test]
-    fn removed_scratch_directory_is_an_error() {
-        let scratch = Scratch::new_in(tempfile::tempdir().unwrap().path());
-        let error = scratch.unwrap().check().unwrap_err();
-        assert!(error.what().ends_with(" is no longer there"));
-        assert!(Scratch::new().unwrap().check().is_ok());
     }
 }

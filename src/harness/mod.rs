@@ -26,13 +26,14 @@ pub use self::{
     custom::Custom,
     detect::{TargetFacts, detect},
     divan::{Divan, has_threads},
-    executable::{Conditions, Executable, Scratch, library_path, package_variables},
+    executable::{Conditions, Executable, library_path, package_variables},
     filter::Filter,
     implementation::select_implementations,
     libtest::Libtest,
     native::Native,
     renamed::Renamed,
 };
+pub use crate::process::Scratch;
 use crate::{
     error::{Error, Exit, Result},
     model::{ExecutionRequest, HarnessKind, Metric, Name, Outcome, Series},

@@ -8,8 +8,8 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
-use crate::model::Resources;
-use crate::model::{Disturbance, MANY_SWITCHES};
+use super::root::{Root, numbers};
+use crate::model::{Disturbance, MANY_SWITCHES, Resources};
 
 /// Above this load per core, the machine is busy.
 const BUSY: f64 = 0.5;
@@ -59,16 +59,17 @@ impl MachineState {
 
     /// The state that the files below `root` describe.
     pub(super) fn read(root: &Path) -> Self {
-        let text = |path: &str| fs::read_to_string(root.join(path)).ok();
+        let files = Root::new(root);
+        let text = |path: &str| files.text(path);
         let groups =
             text("proc/self/cgroup").map_or(Vec::new(), |groups| parse_group_dirs(&groups));
         let cpus = text("sys/devices/system/cpu/online")
-            .map(|online| super::identity::processors(&online))
+            .and_then(|online| u32::try_from(numbers(&online).len()).ok())
             .filter(|cpus| *cpus > 0);
         Self {
             load_per_core: text("proc/loadavg")
                 .and_then(|load| Some(parse_load(&load)? / f64::from(cpus?))),
-            governor: governor(root, cpus.unwrap_or(0)),
+            governor: governor(&files, cpus.unwrap_or(0)),
             on_battery: on_battery(root),
             quota: groups
                 .iter()
@@ -185,11 +186,8 @@ pub fn preempted<'a>(executions: impl IntoIterator<Item = &'a Resources>) -> Opt
 }
 
 /// The governor of the first CPU that has another than `performance`, else of any.
-fn governor(root: &Path, cpus: u32) -> Option<String> {
-    let of = |cpu: u32| {
-        let path = format!("sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_governor");
-        Some(fs::read_to_string(root.join(path)).ok()?.trim().to_owned())
-    };
+fn governor(root: &Root<'_>, cpus: u32) -> Option<String> {
+    let of = |cpu| root.text(&format!("sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_governor"));
     let governors: Vec<String> = (0..cpus).filter_map(of).collect();
     governors.iter().find(|name| *name != "performance").or(governors.first()).cloned()
 }

@@ -11,18 +11,16 @@ use std::{
         atomic::{AtomicBool, AtomicI32, AtomicU8, Ordering},
     },
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
-use rustix::{
-    event::{PollFd, PollFlags, Timespec, poll},
-    process::{Pid, Signal, kill_process_group},
-};
+use rustix::process::{Pid, Signal, kill_process_group};
 use signal_hook::{
     consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ},
     low_level,
 };
 
+use super::readable::first_readable;
 use crate::{
     error::{Context, Error, Exit, Result},
     log,
@@ -153,16 +151,12 @@ impl Interrupt {
 
     /// True once the flag is set.
     pub fn is_set(&self) -> bool {
-        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
-        let mut fds = [PollFd::new(&self.reader, PollFlags::IN)];
-        matches!(poll(&mut fds, Some(&now)), Ok(1))
+        matches!(first_readable(&[self], Some(Instant::now())), Ok(Some(_)))
     }
 
     /// Sleeps for this time, or until the flag is set.
     pub fn sleep(&self, time: Duration) {
-        let most = Timespec::try_from(time).unwrap_or(Timespec { tv_sec: 1, tv_nsec: 0 });
-        // Woken by another signal, the caller only looks earlier.
-        let _ = poll(&mut [PollFd::new(&self.reader, PollFlags::IN)], Some(&most));
+        let _ = first_readable(&[self], Instant::now().checked_add(time));
     }
 
     /// Fails if the interrupt is set: before an execution, so that none is cut short.

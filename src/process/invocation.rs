@@ -92,7 +92,7 @@ pub fn padding_length(seed: u64) -> usize {
     usize::try_from(draw % 4096).unwrap_or(0)
 }
 
-fn is_removed(name: &OsStr, prefixes: &[String]) -> bool {
+pub(super) fn is_removed(name: &OsStr, prefixes: &[String]) -> bool {
     let name = name.as_encoded_bytes();
     prefixes.iter().any(|prefix| name.starts_with(prefix.as_bytes()))
 }

@@ -10,8 +10,10 @@ mod launcher;
 mod load;
 mod output;
 mod preload;
+mod readable;
 mod run;
 mod running_command;
+mod scratch;
 mod secrets;
 mod setup;
 #[cfg(test)]
@@ -25,8 +27,10 @@ pub use self::{
     launcher::{launcher_beside, run_as_launcher},
     load::{CONTROL_ARGUMENT, Load, run_as_control},
     output::Output,
+    readable::first_readable,
     run::{Ended, Limits, check_cpu, cpus, run, tight_limits},
     running_command::{RunningCommand, WaitEnd},
+    scratch::{Scratch, remove_abandoned},
     secrets::{forget_variable, hide_memory},
     setup::{
         KEEPER, SetupCommand, end_setups, run_as_keeper, run_setup_command, set_up_once,

@@ -5,9 +5,10 @@ use std::{
     fmt,
     io::{self, PipeReader, PipeWriter, Read},
     os::fd::{AsFd, BorrowedFd},
+    time::Instant,
 };
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use super::readable::first_readable;
 
 /// The output of a child, stdout and stderr in the order written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -99,13 +100,9 @@ impl Capture {
     pub(super) fn drain(&mut self) {
         /// Enough for more than a pipe holds.
         const MOST_READS: usize = 128;
-        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
         for _ in 0..MOST_READS {
-            let ready = {
-                let mut fds = [PollFd::new(&self.reader, PollFlags::IN)];
-                matches!(poll(&mut fds, Some(&now)), Ok(1))
-            };
-            if !self.open || !ready {
+            let ready = first_readable(&[&self.reader], Some(Instant::now()));
+            if !self.open || !matches!(ready, Ok(Some(_))) {
                 break;
             }
             self.read();

@@ -4,13 +4,12 @@
 //! or the deadline.
 
 use std::{
-    os::unix::process::CommandExt,
+    os::{fd::AsFd, unix::process::CommandExt},
     process::{Command, Stdio},
     time::{Duration, Instant, SystemTime},
 };
 
 use rustix::{
-    event::{PollFd, PollFlags, Timespec, poll},
     io::Errno,
     process::{Resource, Signal, getrlimit},
     thread::{CpuSet, sched_getaffinity, sched_setaffinity},
@@ -24,6 +23,7 @@ use super::{
     invocation::Invocation,
     launcher::{self, Account, ReportReader},
     output::{Capture, Output},
+    readable::first_readable,
     trace,
 };
 use crate::{
@@ -305,29 +305,17 @@ impl Wait<'_> {
         interruptible: bool,
         capture: &mut Capture,
     ) -> Result<Woken> {
-        let interrupts = if interruptible { PollFlags::IN } else { PollFlags::empty() };
+        let interrupt: &dyn AsFd = if interruptible { self.interrupt } else { &self.watch };
         loop {
-            let left = until.map(|until| until.saturating_duration_since(Instant::now()));
-            // Without a timeout if no clock can hold it.
-            let timeout = left.and_then(|left| Timespec::try_from(left).ok());
-            let mut fds = [
-                PollFd::new(&self.watch, PollFlags::IN),
-                PollFd::new(self.interrupt, interrupts),
-                PollFd::new(&*capture, PollFlags::IN),
-            ];
-            // A closed pipe would wake the poll at once, again and again.
-            let watched = if capture.is_open() { &mut fds[..] } else { &mut fds[..2] };
-            match poll(watched, timeout.as_ref()) {
-                Ok(_) | Err(Errno::INTR) => {}
-                Err(error) => return Err(error).context(Exit::Internal, || "cannot wait"),
-            }
-            let [exited, interrupted, printed] = fds.map(|fd| !fd.revents().is_empty());
-            match () {
-                () if exited => return Ok(Woken::Exit),
-                () if interrupted => return Ok(Woken::Interrupt),
-                () if left == Some(Duration::ZERO) => return Ok(Woken::Time),
-                () if printed => capture.read(),
-                () => {}
+            let files: [&dyn AsFd; 3] = [&self.watch, interrupt, &*capture];
+            // A closed pipe would wake it at once, again and again.
+            let files = if capture.is_open() { &files[..] } else { &files[..2] };
+            let ready = first_readable(files, until).context(Exit::Internal, || "cannot wait")?;
+            match ready {
+                Some(0) => return Ok(Woken::Exit),
+                Some(1) => return Ok(Woken::Interrupt),
+                Some(_) if until.is_none_or(|until| Instant::now() < until) => capture.read(),
+                _ => return Ok(Woken::Time),
             }
         }
     }

@@ -1,16 +1,18 @@
 //! A command that runs beside this process, which does other things meanwhile.
 
-use std::{fs, io, os::unix::process::CommandExt as _, process::Command, time::Duration};
-
-use rustix::{
-    event::{PollFd, PollFlags, Timespec, poll},
-    io::Errno,
-    process::Signal,
+use std::{
+    fs, io,
+    os::{fd::AsFd, unix::process::CommandExt as _},
+    process::Command,
+    time::{Duration, Instant},
 };
+
+use rustix::process::Signal;
 
 use super::{
     child::{Child, Ending, ExitWatch, end_with_this_process},
     interrupt::Interrupt,
+    readable::first_readable,
 };
 
 /// Where memory is scarce, the kernel ends the command before this process, and the others of the machine.
@@ -47,14 +49,12 @@ impl RunningCommand {
 
     /// Waits for its end, an interrupt, or for this time. An interrupt that was seen before is none: `None`.
     pub fn wait(&self, interrupt: Option<&Interrupt>, time: Duration) -> WaitEnd {
-        let ended = PollFd::new(&self.end, PollFlags::IN);
-        let mut fds: Vec<PollFd<'_>> = vec![ended];
-        fds.extend(interrupt.map(|interrupt| PollFd::new(interrupt, PollFlags::IN)));
-        let most = Timespec::try_from(time).unwrap_or(Timespec { tv_sec: 1, tv_nsec: 0 });
-        match poll(&mut fds, Some(&most)) {
-            Ok(0) | Err(Errno::INTR) => WaitEnd::TimedOut,
-            _ if fds[0].revents().is_empty() => WaitEnd::Interrupted,
-            _ => WaitEnd::Ended,
+        let mut files: Vec<&dyn AsFd> = vec![&self.end];
+        files.extend(interrupt.map(|interrupt| interrupt as &dyn AsFd));
+        match first_readable(&files, Instant::now().checked_add(time)) {
+            Ok(Some(0)) => WaitEnd::Ended,
+            Ok(Some(_)) => WaitEnd::Interrupted,
+            _ => WaitEnd::TimedOut,
         }
     }
 

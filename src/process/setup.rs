@@ -23,19 +23,17 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rustix::{
-    event::{PollFd, PollFlags, Timespec, poll},
-    io::Errno,
-    process::{
-        Pid, Signal, WaitId, WaitIdOptions, getpid, kill_process, kill_process_group,
-        set_child_subreaper, waitid,
-    },
+use rustix::process::{
+    Pid, Signal, WaitId, WaitIdOptions, getpid, kill_process, kill_process_group,
+    set_child_subreaper, waitid,
 };
 use serde::{Deserialize, Serialize};
 
 use super::{
     child::{self, ExitWatch, end_with_this_process},
     interrupt::Interrupt,
+    invocation::is_removed,
+    readable::first_readable,
 };
 use crate::error::{Context, Error, Exit, Result};
 
@@ -202,12 +200,7 @@ impl Keeper {
             return Ok(None);
         }
         send(self.socket.get_ref(), request)?;
-        let mut fds = [
-            PollFd::new(self.socket.get_ref(), PollFlags::IN),
-            PollFd::new(interrupt, PollFlags::IN),
-        ];
-        while poll(&mut fds, None) == Err(Errno::INTR) {}
-        if fds[0].revents().is_empty() {
+        if first_readable(&[self.socket.get_ref(), interrupt], None)? != Some(0) {
             return Ok(None);
         }
         let mut line = String::new();
@@ -251,10 +244,9 @@ fn keep() -> io::Result<()> {
     let mut requests = BufReader::new(socket.try_clone()?);
     let mut at_end = Vec::new();
     loop {
-        let mut fds = [PollFd::new(&socket, PollFlags::IN), PollFd::new(&interrupt, PollFlags::IN)];
-        while poll(&mut fds, None) == Err(Errno::INTR) {}
         let mut line = String::new();
-        if !fds[1].revents().is_empty() || requests.read_line(&mut line).unwrap_or(0) == 0 {
+        let is_request = matches!(first_readable(&[&interrupt, &socket], None), Ok(Some(1)));
+        if !is_request || requests.read_line(&mut line).unwrap_or(0) == 0 {
             break;
         }
         let reply: Reply = match serde_json::from_str(&line) {
@@ -266,9 +258,8 @@ fn keep() -> io::Result<()> {
             Err(_) => break,
         };
         // Nobody waits for the reply to a command that was stopped.
-        let mut closed = [PollFd::new(&socket, PollFlags::IN)];
-        let is_closed = poll(&mut closed, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })) != Ok(0);
-        if is_closed || send(&socket, &reply).is_err() {
+        let is_open = matches!(first_readable(&[&socket], Some(Instant::now())), Ok(None));
+        if !is_open || send(&socket, &reply).is_err() {
             break;
         }
     }
@@ -309,9 +300,7 @@ impl SetupCommand {
         command.args(["-c", &self.script]).current_dir(&self.directory).process_group(0);
         command.stdin(Stdio::null()).stdout(output.try_clone()?).stderr(output.try_clone()?);
         for (name, _) in std::env::vars_os() {
-            let is_removed =
-                |prefix: &String| name.as_encoded_bytes().starts_with(prefix.as_bytes());
-            if self.removed_prefixes.iter().any(is_removed) {
+            if is_removed(&name, &self.removed_prefixes) {
                 command.env_remove(&name);
             }
         }
@@ -320,11 +309,11 @@ impl SetupCommand {
         let mut shell = command.spawn()?;
         let id = Pid::from_child(&shell);
         let watch = ExitWatch::start(id)?;
-        let end = wait_for_end(&watch, stops, Some(self.timeout));
+        let end = wait_for_end(&watch, stops, self.timeout);
         if end.is_some() {
             for signal in [Signal::TERM, Signal::KILL] {
                 let _ = kill_process_group(id, signal);
-                if wait_for_end(&watch, &[], Some(GRACE)).is_none() {
+                if wait_for_end(&watch, &[], GRACE).is_none() {
                     break;
                 }
             }
@@ -348,25 +337,12 @@ enum CommandEnd {
 }
 
 /// Waits for the end of a command, and returns what else came first.
-fn wait_for_end(
-    watch: &ExitWatch,
-    stops: &[&dyn AsFd],
-    timeout: Option<Duration>,
-) -> Option<CommandEnd> {
-    let until = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
-    loop {
-        let left = until.map(|until| until.saturating_duration_since(Instant::now()));
-        let timeout = left.and_then(|left| Timespec::try_from(left).ok());
-        let stops = stops.iter().map(|stop| PollFd::from_borrowed_fd(stop.as_fd(), PollFlags::IN));
-        let mut fds: Vec<PollFd<'_>> =
-            std::iter::once(PollFd::new(watch, PollFlags::IN)).chain(stops).collect();
-        match poll(&mut fds, timeout.as_ref()) {
-            Err(Errno::INTR) => {}
-            _ if !fds[0].revents().is_empty() => return None,
-            _ if fds.iter().any(|fd| !fd.revents().is_empty()) => return Some(CommandEnd::Stopped),
-            _ if left == Some(Duration::ZERO) => return Some(CommandEnd::Timeout),
-            _ => {}
-        }
+fn wait_for_end(watch: &ExitWatch, stops: &[&dyn AsFd], timeout: Duration) -> Option<CommandEnd> {
+    let files = [&[watch as &dyn AsFd], stops].concat();
+    match first_readable(&files, Instant::now().checked_add(timeout)) {
+        Ok(Some(0)) => None,
+        Ok(Some(_)) => Some(CommandEnd::Stopped),
+        _ => Some(CommandEnd::Timeout),
     }
 }
 

@@ -137,8 +137,8 @@ fn missing_lfs_files_are_named() {
     let error = fixture.try_checkout("HEAD").unwrap_err();
     assert_eq!(error.exit(), Exit::Build);
     let text = error.to_string();
-    assert!(text.starts_with("7 Git LFS files are missing\n  data/0.dat\n"), "{text}");
-    assert!(text.contains("  data/4.dat\n  and 2 more\n"), "{text}");
+    assert!(text.starts_with("7 Git LFS files are missing\n    data/0.dat\n"), "{text}");
+    assert!(text.contains("    data/4.dat\n    and 2 more\n"), "{text}");
     assert!(text.contains("git lfs pull"), "{text}");
 }
 

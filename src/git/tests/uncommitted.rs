@@ -288,7 +288,7 @@ fn large_untracked_files_are_refused_by_name() {
     assert_eq!(error.exit(), Exit::Usage);
     let text = error.to_string();
     for part in [
-        "\n  data/large one.bin has 3000 MB\n  data/other.bin has 3000 MB\n",
+        "\n    data/large one.bin has 3000 MB\n    data/other.bin has 3000 MB\n",
         "add --intent-to-add 'data/large one.bin'\n",
         "if they do not: add it to a .gitignore file",
     ] {

@@ -23,15 +23,14 @@ use self::{
 use super::{
     Conditions, Executable, Harness,
     counted::Clock,
-    executable::{NO_SUCH_ID, Process, Scratch, incidents, unsuccessful},
+    executable::{NO_SUCH_ID, Process, incidents, measured, unsuccessful},
 };
 use crate::{
     error::{Context, Error, Exit, Result},
     model::{
-        Execution, ExecutionRequest, HarnessKind, Incident, Metric, Name, Outcome, Schedule,
-        Series, Unit,
+        Execution, ExecutionRequest, HarnessKind, Incident, Metric, Name, Outcome, Series, Unit,
     },
-    process::{Ended, Ending, Output, is_from_child, trace::RUNNER_PORT},
+    process::{Ended, Ending, Output, Scratch, is_from_child, trace::RUNNER_PORT},
 };
 
 /// Criterion.rs of one version.
@@ -216,10 +215,10 @@ impl Criterion {
         if let Some(process) = conditions.member {
             process.hurry_warm_ups(self.speed(request))?;
         }
-        let arguments = self.arguments(benchmarks, request);
-        let invocation = executable.invocation(arguments, Some(request.seed), conditions);
-        let work = self.least_time(request);
-        let process = || Process::executing(executable, benchmarks, invocation.clone(), work);
+        let process = || {
+            let (arguments, work) = (self.arguments(benchmarks, request), self.least_time(request));
+            executable.execution(benchmarks, arguments, work, (request, conditions))
+        };
         let expected = match benchmarks {
             [only] => self.expected_ends(&only.id),
             _ => None,
@@ -287,14 +286,10 @@ impl Criterion {
         }
         let speed = if run.is_hurried { self.speed(request) } else { 1 };
         Ok(Outcome::Measured(Execution {
-            asked: request.clone(),
-            series: vec![series],
             throughput: complete.throughput.clone(),
             warm_up: Some(complete.warm_up / speed),
-            resources: run.ended.resources.clone(),
-            schedule: Schedule::NotRequested,
-            alone: None,
             incidents: run.incidents.clone(),
+            ..measured(request, vec![series], &run.ended)
         }))
     }
 

@@ -8,17 +8,15 @@ use std::{
     fmt,
     io::{self, BufRead as _, BufReader, PipeReader, PipeWriter, Read, Write},
     net::{Ipv4Addr, TcpListener, TcpStream},
+    os::fd::AsFd,
     thread::{self, JoinHandle},
+    time::{Duration, Instant},
 };
 
 use minicbor::Encoder;
-use rustix::{
-    event::{PollFd, PollFlags, Timespec, poll},
-    io::Errno,
-};
 
 use super::message::{Complete, Message, decode};
-use crate::model::Name;
+use crate::{model::Name, process::first_readable};
 
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Received {
@@ -128,7 +126,7 @@ struct Listener {
 const BUFFER: usize = 256 << 10;
 
 /// Time in which messages gather that the process sends without waiting for an answer.
-const GATHERING: Timespec = Timespec { tv_sec: 0, tv_nsec: 1_000_000 };
+const GATHERING: Duration = Duration::from_millis(1);
 
 /// The event that ended a sleep.
 enum Woken {
@@ -175,34 +173,18 @@ impl Listener {
     /// Sleeps while messages gather, or until the process has ended. Waking for each message would take longer than to skip
     /// a benchmark: until the first is read, the kernel of the process holds the others back and sends them together.
     fn gather(&self) -> io::Result<()> {
-        match poll(&mut [PollFd::new(&self.ended, PollFlags::IN)], Some(&GATHERING)) {
-            Ok(_) | Err(Errno::INTR) => Ok(()),
-            Err(error) => Err(error.into()),
-        }
+        first_readable(&[&self.ended], Some(Instant::now() + GATHERING)).map(drop)
     }
 
     /// Sleeps until `stream` is readable, a connection arrives, or the process has ended.
     fn sleep(&self, stream: Option<&TcpStream>) -> io::Result<Woken> {
-        loop {
-            let mut fds = vec![
-                PollFd::new(&self.ended, PollFlags::IN),
-                PollFd::new(&self.socket, PollFlags::IN),
-            ];
-            fds.extend(stream.map(|stream| PollFd::new(stream, PollFlags::IN)));
-            match poll(&mut fds, None) {
-                Err(Errno::INTR) => {}
-                Err(error) => return Err(error.into()),
-                Ok(_) => {
-                    let ready: Vec<_> = fds.iter().map(|fd| !fd.revents().is_empty()).collect();
-                    // Data that was sent comes before the end, and afterwards no peer can connect.
-                    return Ok(match ready[..] {
-                        [_, _, true] => Woken::Message,
-                        [true, ..] => Woken::End,
-                        _ => Woken::Connection,
-                    });
-                }
-            }
-        }
+        let first: &dyn AsFd = stream.map_or(&self.ended as &dyn AsFd, |stream| stream);
+        // Data that was sent comes before the end, and afterwards no peer can connect.
+        Ok(match first_readable(&[first, &self.ended, &self.socket], None)? {
+            Some(0) if stream.is_some() => Woken::Message,
+            Some(0 | 1) => Woken::End,
+            _ => Woken::Connection,
+        })
     }
 }
 

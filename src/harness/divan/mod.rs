@@ -105,18 +105,14 @@ impl Harness for Divan {
         let is_timed = conditions.counting.is_none() && conditions.allocations.is_none();
         let samples = samples(request) + usize::from(!is_timed);
         let run = |size: Option<u64>| {
-            let arguments = arguments(benchmark, samples, size);
-            let mut invocation = executable.invocation(arguments, Some(request.seed), conditions);
-            if let Some(counting) = &mut invocation.counting {
+            let (arguments, work) = (arguments(benchmark, samples, size), self.least_time(request));
+            let benchmarks = slice::from_ref(benchmark);
+            let mut process =
+                executable.execution(benchmarks, arguments, work, (request, conditions));
+            if let Some(counting) = &mut process.invocation.counting {
                 // It first reads the clock 21,000 times to measure the cost of a reading.
                 counting.is_frugal = true;
             }
-            let process = Process::executing(
-                executable,
-                slice::from_ref(benchmark),
-                invocation,
-                self.least_time(request),
-            );
             let ended = process.run_to_success(conditions)?;
             let row = row(&ended.output).map_err(|reason| process.error(&reason, &ended))?;
             Ok::<_, Error>((process, ended, row))
@@ -145,17 +141,14 @@ impl Harness for Divan {
                 let pairs = bounds(readings, samples, each).unwrap_or_default();
                 counts_from_pairs(&pairs, iterations)
             })?;
-            return Ok(Outcome::Measured(measured(request, vec![series], ended)));
+            return Ok(Outcome::Measured(measured(request, vec![series], &ended)));
         }
         if let Some(counting) = conditions.allocations {
             let series = samples::counted(&counting.times()?, samples, &row, self.is_fork);
             let unseen =
                 || process.error("its samples cannot be identified from clock readings", &ended);
-            return Ok(Outcome::Measured(measured(
-                request,
-                vec![series.ok_or_else(unseen)?],
-                ended,
-            )));
+            let series = series.ok_or_else(unseen)?;
+            return Ok(Outcome::Measured(measured(request, vec![series], &ended)));
         }
         let readings =
             conditions.member.map(InterleavedProcess::readings).transpose()?.unwrap_or_default();
@@ -165,7 +158,7 @@ impl Harness for Divan {
         if let Some(defect) = series.defect() {
             return Err(process.error(&defect, &ended));
         }
-        let mut execution = measured(request, vec![series], ended);
+        let mut execution = measured(request, vec![series], &ended);
         if is_unread && execution.measurements() < samples {
             execution.incidents.push(Incident::FewerMeasurements {
                 measurements: execution.measurements(),
@@ -187,15 +180,14 @@ impl Harness for Divan {
         let [first, others @ ..] = benchmarks else { return not_all() };
         let mut arguments = arguments(first, 1, request.iterations);
         arguments.extend(others.iter().map(|one| OsString::from(in_divan(one).0)));
-        let invocation = executable.invocation(arguments, Some(request.seed), conditions);
         let work = self.least_time(request);
-        let process = Process::executing(executable, benchmarks, invocation, work);
+        let process = executable.execution(benchmarks, arguments, work, (request, conditions));
         let ended = process.run_for_list(conditions)?;
         let rows = rows(&ended.output);
         match rows.last() {
             // A benchmark has a line for each of its thread counts, and the flag has only one of them.
             Some(last) if rows.len() == benchmarks.len() && ended.ending == Ending::Exited(0) => {
-                Ok(Outcome::Measured(measured(request, vec![last.series(1)], ended)))
+                Ok(Outcome::Measured(measured(request, vec![last.series(1)], &ended)))
             }
             _ => not_all(),
         }

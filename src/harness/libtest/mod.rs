@@ -64,16 +64,9 @@ impl Harness for Libtest {
         if let Some(member) = conditions.member {
             member.hurry(speed, measured_time(request))?;
         }
-        let process = Process::executing(
-            executable,
-            slice::from_ref(benchmark),
-            executable.invocation(
-                arguments(slice::from_ref(benchmark)),
-                Some(request.seed),
-                conditions,
-            ),
-            self.least_time(request),
-        );
+        let benchmarks = slice::from_ref(benchmark);
+        let (arguments, work) = (arguments(benchmarks), self.least_time(request));
+        let process = executable.execution(benchmarks, arguments, work, (request, conditions));
         let ended = process.run_to_success(conditions)?;
         if events(&ended.output, &benchmark.id).any(|event| event["event"] == "ignored") {
             return Ok(Outcome::Skipped("it is marked #[ignore]".to_owned()));
@@ -102,7 +95,7 @@ impl Harness for Libtest {
         if let Some(defect) = series.defect() {
             return Err(error(&defect));
         }
-        Ok(Outcome::Measured(measured(request, vec![series], ended)))
+        Ok(Outcome::Measured(measured(request, vec![series], &ended)))
     }
 
     fn observe_together(
@@ -112,16 +105,14 @@ impl Harness for Libtest {
         request: &ExecutionRequest,
         conditions: &Conditions<'_>,
     ) -> Result<Outcome> {
-        let invocation =
-            executable.invocation(arguments(benchmarks), Some(request.seed), conditions);
-        let work = self.least_time(request);
-        let process = Process::executing(executable, benchmarks, invocation, work);
+        let (arguments, work) = (arguments(benchmarks), self.least_time(request));
+        let process = executable.execution(benchmarks, arguments, work, (request, conditions));
         let ended = process.run_for_list(conditions)?;
         let medians: Vec<f64> = all_events(&ended.output).iter().filter_map(median_of).collect();
         match medians.last() {
             Some(last) if medians.len() == benchmarks.len() => {
                 let series = summary(*last, Vec::new());
-                Ok(Outcome::Measured(measured(request, vec![series], ended)))
+                Ok(Outcome::Measured(measured(request, vec![series], &ended)))
             }
             _ => Ok(Outcome::Skipped(NOT_ALL.to_owned())),
         }

@@ -16,12 +16,12 @@ use self::protocol::{Answer, Measured};
 use super::{
     Conditions, Executable, Harness,
     counted::Clock,
-    executable::{NO_SUCH_ID, Process, Scratch, incidents, printable_lines, unsuccessful},
+    executable::{NO_SUCH_ID, Process, measured, printable_lines, unsuccessful},
 };
 use crate::{
     error::Result,
-    model::{Execution, ExecutionRequest, HarnessKind, Metric, Name, Outcome, Schedule, Series},
-    process::{Ended, Invocation},
+    model::{Execution, ExecutionRequest, HarnessKind, Metric, Name, Outcome, Series},
+    process::{Ended, Invocation, Scratch},
 };
 
 /// The harness for `rbench-harness`.
@@ -89,8 +89,8 @@ impl<'e> Query<'e> {
         conditions: &Conditions<'_>,
     ) -> Result<Self> {
         let arguments = arguments(benchmarks, request);
-        let invocation = executable.invocation(arguments, Some(request.seed), conditions);
-        Self::new(Process::executing(executable, benchmarks, invocation, request.least_time()))
+        let work = request.least_time();
+        Self::new(executable.execution(benchmarks, arguments, work, (request, conditions)))
     }
 
     /// Adds the answer's path to the arguments of `process`.
@@ -189,16 +189,11 @@ fn outcome(
         several => return Err(format!("{} benchmarks have this id", several.len())),
     };
     match &record.outcome {
-        protocol::Outcome::Measured(measured) => Ok(Outcome::Measured(Execution {
-            asked: request.clone(),
-            series: vec![series(measured, request, (ended, clock))?],
+        protocol::Outcome::Measured(times) => Ok(Outcome::Measured(Execution {
             throughput: record.throughput.into_iter().collect(),
             // The nanoseconds of a warm-up are useless, and would be stored for ever.
-            warm_up: Some(Duration::from_micros(measured.warm_up / 1000)),
-            resources: ended.resources.clone(),
-            schedule: Schedule::NotRequested,
-            alone: None,
-            incidents: incidents(ended),
+            warm_up: Some(Duration::from_micros(times.warm_up / 1000)),
+            ..measured(request, vec![series(times, request, (ended, clock))?], ended)
         })),
         protocol::Outcome::Skipped(reason) => Ok(Outcome::Skipped(printable_lines(reason))),
         _ => Err("it gave no measurement".to_owned()),

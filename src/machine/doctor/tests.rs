@@ -1,11 +1,10 @@
 //! Tests of the checks on machines made of files.
 
-use std::{fs, io, time::Duration};
+use std::fs;
 
 use tempfile::TempDir;
 
 use super::*;
-use crate::machine::root::numbers;
 use crate::model::Severity;
 
 fn tree(files: &[(&str, &str)]) -> TempDir {
@@ -192,23 +191,23 @@ fn perf_events_distinguish_the_causes_of_errors() {
     let paranoid = tree(&[("proc/sys/kernel/perf_event_paranoid", "4")]);
     let nothing = tree(&[]);
     let finding = |root: &TempDir, number: i32| {
-        probe::perf_finding(&Root::new(root.path()), Err(io::Error::from_raw_os_error(number)))
+        perf_finding(&Root::new(root.path()), Err(io::Error::from_raw_os_error(number)))
     };
     let forbidden = finding(&paranoid, libc::EACCES);
     assert!(is_user(&forbidden, "sysctl kernel.perf_event_paranoid=2"), "{forbidden:?}");
     for number in [libc::EPERM, libc::ENOENT, libc::ENOSYS] {
         assert!(matches!(finding(&nothing, number).severity, Severity::Never(_)));
     }
-    assert_eq!(probe::perf_finding(&Root::new(nothing.path()), Ok(())).severity, Severity::Ok);
+    assert_eq!(perf_finding(&Root::new(nothing.path()), Ok(())).severity, Severity::Ok);
 }
 
 #[test]
 fn clock_of_small_steps_is_fine() {
-    assert_eq!(probe::clock_finding(Duration::from_nanos(20)).severity, Severity::Ok);
-    assert!(probe::clock_finding(Duration::from_millis(1)).matters);
+    assert_eq!(clock_finding(Duration::from_nanos(20)).severity, Severity::Ok);
+    assert!(clock_finding(Duration::from_millis(1)).matters);
     // The real probes must answer, with any result.
-    assert_eq!(probe::clock_step().check, "clock-step");
-    assert_eq!(probe::perf_events().check, "perf-events");
+    assert_eq!(clock_step().check, "clock-step");
+    assert_eq!(perf_events().check, "perf-events");
 }
 
 #[test]

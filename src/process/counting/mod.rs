@@ -10,16 +10,14 @@ mod step;
 use std::{
     env,
     ffi::{OsStr, OsString},
-    fs::{self, File},
+    fs,
     path::{Path, PathBuf},
     process::Command,
     sync::Mutex,
 };
 
-use tempfile::TempDir;
-
 pub use self::step::STEP;
-use super::preload::library_source;
+use super::{preload::library_source, scratch::Scratch};
 use crate::error::{Context, Error, Exit, Result};
 
 /// The source of the library that replaces the clock. It has no dependencies.
@@ -30,9 +28,6 @@ pub const COUNTING_LIBRARY_SOURCE: &str = library_source!(
     "system": "../preload/system.rs",
     "waits": "../preload/waits.rs"
 );
-
-/// Prefix of the harnesses' directories. The next execution removes those that no process has locked.
-const PREFIX: &str = "rbench-execution-counts-";
 
 /// The variable that configures the library.
 const VARIABLE: &str = "RBENCH_COUNTING";
@@ -61,9 +56,7 @@ pub struct Counter {
 #[derive(Debug)]
 pub struct Counting {
     counter: Counter,
-    place: TempDir,
-    /// Shows other processes of rbench that the directory is in use.
-    _lock: File,
+    place: Scratch,
     /// Seed of the system's random numbers.
     seed: u64,
     /// True if each reading of the clock dumps the instructions executed since the previous one, by function.
@@ -111,15 +104,9 @@ fn find_valgrind_in(paths: &OsStr) -> Result<PathBuf> {
 impl Counting {
     /// Prepares to count one process, whose random numbers are derived from `seed`.
     pub fn new(counter: &Counter, seed: u64) -> Result<Self> {
-        let what = || "cannot make a directory for counts";
-        let place = tempfile::Builder::new().prefix(PREFIX).tempdir().context(Exit::Usage, what)?;
-        let lock = File::open(place.path()).context(Exit::Usage, what)?;
-        // On file systems without locks, abandoned directories are not removed either.
-        let _ = lock.lock();
         Ok(Self {
             counter: counter.clone(),
-            place,
-            _lock: lock,
+            place: Scratch::new()?,
             seed,
             by_function: false,
             measured: Mutex::default(),
