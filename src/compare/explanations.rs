@@ -25,7 +25,7 @@ pub struct ExplainedBenchmark {
     /// The changes of its functions.
     pub explanation: Explanation,
     /// The impact of the changes on it, including its set-up.
-    pub reach: Impact,
+    pub impact: Impact,
     /// The packages whose versions differ.
     pub dependencies: Vec<DependencyChange>,
 }
@@ -59,8 +59,8 @@ pub fn explain_changed(
     let functions = Functions::load(runner, versions)?;
     let mut explained = Vec::new();
     for row in shown {
-        let reach = row.impact.clone().unwrap_or_default();
-        match explain(runner, versions, &functions, &row.benchmark, reach) {
+        let impact = row.impact.clone().unwrap_or_default();
+        match explain(runner, versions, &functions, &row.benchmark, impact) {
             Ok(report) => explained.push(report),
             Err(error) if error.exit() == Exit::Interrupted => return Err(error),
             Err(error) => observer.compare_event(Event::Warning(&error.to_string())),
@@ -69,14 +69,14 @@ pub fn explain_changed(
     Ok(explained)
 }
 
-/// Counts a benchmark in both versions by function, and compares the counts. `reach` is the impact
+/// Counts a benchmark in both versions by function, and compares the counts. `impact` is the impact
 /// of the changes on it.
 pub fn explain(
     runner: &Runner<'_>,
     versions: &[ListedVersion; 2],
     functions: &Functions,
     benchmark: &Benchmark,
-    reach: Impact,
+    impact: Impact,
 ) -> Result<ExplainedBenchmark> {
     let target = benchmark.bench_target();
     let sets = functions.target_functions(&target).ok_or_else(|| {
@@ -90,7 +90,7 @@ pub fn explain(
         head: head.version.clone(),
         benchmark: benchmark.clone(),
         explanation: callgrind::explain([side(0), side(1)]),
-        reach,
+        impact,
         dependencies: changed_dependencies(&base.locked, &head.locked),
     })
 }

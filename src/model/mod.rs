@@ -52,7 +52,7 @@ pub use setup::{Setup, SetupRule, Setups};
 pub use skip_reason::{Absence, AbsentBenchmark, RemovedBenchmark, SkipReason};
 pub use target::{BenchTarget, FailedTarget, Member, Members, TargetFilter};
 pub use version::{
-    CommitRange, CommitTitle, DependencyChange, MOST_LISTED, OBJECT_ID, Variant, Version,
-    VersionChanges, rfc3339_of_seconds,
+    CommitRange, CommitTitle, DependencyChange, MOST_LISTED, OBJECT_ID, PlacedCommit, Variant,
+    Version, VersionChanges, rfc3339_of_seconds,
 };
 pub use web_address::is_plain_web_address;

@@ -133,7 +133,7 @@ impl Report for ExplainedBenchmark {
             head_instructions: self.explanation.head,
             unattributed: self.without_reason(),
             functions: self.explanation.functions.iter().map(FunctionFields::from).collect(),
-            impact: &self.reach,
+            impact: &self.impact,
             dependencies: &self.dependencies,
         })
     }
@@ -193,15 +193,15 @@ impl ExplainedBenchmark {
 
     /// Differences besides those in the functions executed during the measurement.
     fn also(&self) -> Vec<Text> {
-        let mut reach = self.reach.clone();
+        let mut more = self.impact.clone();
         // A function entered after the clock was first read may have run in set-up.
-        reach.functions.retain(|function| !self.is_counted(function));
-        for function in &mut reach.functions {
+        more.functions.retain(|function| !self.is_counted(function));
+        for function in &mut more.functions {
             function.while_measuring = false;
         }
         let mut lines = Vec::new();
-        if !reach.is_nothing() {
-            let words = impact::words(&reach, "may have more impact, because", impact::MOST);
+        if !more.is_nothing() {
+            let words = impact::words(&more, "may have more impact, because", impact::MOST);
             lines.push(Text::from("also: ").append(words));
         }
         if let Some(note) = dependencies_note(&self.dependencies) {

@@ -108,7 +108,7 @@ fn report(name: &str) -> ExplainedBenchmark {
         head: version("HEAD", 'b'),
         benchmark: benchmark(name),
         explanation: Explanation { base, head, functions },
-        reach: Impact { functions: vec![set_up], ..Impact::default() },
+        impact: Impact { functions: vec![set_up], ..Impact::default() },
         dependencies: vec![DependencyChange {
             name: name.to_owned(),
             base: vec!["1.0.0".to_owned()],

@@ -93,7 +93,7 @@ pub fn report(id: &str) -> ExplainedBenchmark {
         head: version("topic/faster-lexer", 2, "Read tokens without copying <them>"),
         benchmark: benchmark(id),
         explanation: Explanation { base, head, functions },
-        reach: Impact { files: vec!["benches/<input>.json".to_owned()], ..Impact::default() },
+        impact: Impact { files: vec!["benches/<input>.json".to_owned()], ..Impact::default() },
         dependencies: vec![DependencyChange {
             name: "memchr".to_owned(),
             base: vec!["2.7.0".to_owned()],

@@ -62,7 +62,7 @@ fn explanation_is_in_the_row_of_instructions_only() {
         head: version("HEAD", 'b'),
         benchmark: benchmark("a"),
         explanation: Explanation { base: 100.0, head: 150.0, functions: Vec::new() },
-        reach: Impact::default(),
+        impact: Impact::default(),
         dependencies: Vec::new(),
     };
     let report = shown(Outcome { rows, explanations: vec![explained], ..nothing() });
