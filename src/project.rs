@@ -2,6 +2,7 @@
 //! directory.
 
 mod pack;
+mod packed;
 
 use std::{
     cell::OnceCell,
@@ -12,7 +13,7 @@ use std::{
 
 use cargo_metadata::{Metadata, MetadataCommand, Package, Target};
 
-pub use pack::{PackPlaces, PackedProject};
+pub use packed::{PackPlaces, PackedProject};
 
 use crate::{
     builds::{

@@ -23,8 +23,7 @@ pub use junit::junit;
 pub use merge::merge;
 pub use page::{Comment, Links, SUMMARY_ROOM, marker, page, short_page};
 pub use runner::{
-    Annotation, Definition, Level, MOST_ANNOTATIONS, Outputs, annotations, definition, outputs,
-    resume, stop,
+    Annotation, Definition, Level, MOST_ANNOTATIONS, annotations, definition, outputs, resume, stop,
 };
 
 pub use crate::report::compare::Comparison;

@@ -61,9 +61,9 @@ pub fn annotations(
         } else {
             format!(" since {}", one.base.short())
         };
-        let is_told =
+        let is_annotated =
             |row: &&Row| matches!(row.verdict, VerdictKind::Regressed | VerdictKind::Failed);
-        let mut rows: Vec<&Row> = one.benchmarks.iter().filter(is_told).collect();
+        let mut rows: Vec<&Row> = one.benchmarks.iter().filter(is_annotated).collect();
         let size = |row: &Row| row.estimate().unwrap_or(0.0);
         rows.sort_by(|a, b| a.verdict.cmp(&b.verdict).then(size(b).total_cmp(&size(a))));
         for row in rows {
@@ -150,20 +150,9 @@ fn property(text: &str) -> String {
     data(text).replace(':', "%3A").replace(',', "%2C")
 }
 
-/// The results that later steps need.
-#[derive(Clone, Copy, Debug)]
-pub struct Outputs<'o> {
-    /// The comparison, or the error that prevented it.
-    pub result: Result<&'o Comparison, &'o Error>,
-    /// The exit code.
-    pub exit: Exit,
-    /// The directory of the reports.
-    pub report: &'o Path,
-}
-
-/// Lines for the file at `GITHUB_OUTPUT`. No value contains a line break.
-pub fn outputs(outputs: &Outputs<'_>) -> String {
-    let Outputs { result, exit, report } = outputs;
+/// The results that later steps need, as lines for the file at `GITHUB_OUTPUT`: the comparison or the error that prevented
+/// it, the exit code, and the directory of the reports. No value contains a line break.
+pub fn outputs(result: Result<&Comparison, &Error>, exit: Exit, report: &Path) -> String {
     let verdict = match result {
         Ok(comparison) => {
             let worst = comparison.worst().map_or("nothing_compared", |kind| kind.name());
@@ -179,7 +168,7 @@ pub fn outputs(outputs: &Outputs<'_>) -> String {
         ("regressed", total(|one| one.counts.regressed).to_string()),
         ("improved", total(|one| one.counts.improved).to_string()),
         ("inconclusive", total(|one| one.counts.inconclusive).to_string()),
-        ("exit-code", (*exit as u8).to_string()),
+        ("exit-code", (exit as u8).to_string()),
         ("report", report.display().to_string().replace(['\n', '\r'], " ")),
     ];
     lines.map(|(name, value)| format!("{name}={value}\n")).concat()

@@ -9,8 +9,8 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::{
-    Comment, Comparison, Links, MOST_ANNOTATIONS, Outputs, SUMMARY_ROOM, annotations, junit,
-    marker, outputs, page,
+    Comment, Comparison, Links, MOST_ANNOTATIONS, SUMMARY_ROOM, annotations, junit, marker,
+    outputs, page,
     testing::{comparison, document, row},
 };
 use crate::{
@@ -196,15 +196,14 @@ fn outputs_have_counts_and_the_exit_code() {
     let rows = [row("a", "regressed", 0.05), row("b", "improved", -0.1)];
     let comparison = comparison(&rows);
     let report = Path::new("target/rbench\nreport");
-    let results = Outputs { result: Ok(&comparison), exit: Exit::Regression, report };
     assert_eq!(
-        outputs(&results),
+        outputs(Ok(&comparison), Exit::Regression, report),
         "verdict=regressed\nregressed=1\nimproved=1\ninconclusive=0\nexit-code=1\n\
          report=target/rbench report\n"
     );
     let error = Error::new(Exit::Build, "cannot compile");
-    let results = Outputs { result: Err(&error), exit: Exit::Build, report };
-    assert!(outputs(&results).starts_with("verdict=error\nregressed=0\n"));
+    let lines = outputs(Err(&error), Exit::Build, report);
+    assert!(lines.starts_with("verdict=error\nregressed=0\n"));
 }
 
 /// A report on a time and on two counts, of which only the time affects the exit code.
@@ -242,7 +241,7 @@ fn row_that_is_not_primary_does_not_fail_the_job() {
     assert_eq!(read.exit(&policy), report.outcome.exit(&policy));
     let exit_code = |comparison: &Comparison| {
         let exit = comparison.exit(&policy);
-        outputs(&Outputs { result: Ok(comparison), exit, report: Path::new("r") })
+        outputs(Ok(comparison), exit, Path::new("r"))
     };
     assert!(exit_code(&read).contains("regressed=2\nimproved=0\n"), "{}", exit_code(&read));
     assert!(exit_code(&read).contains("exit-code=0\n"));

@@ -6,8 +6,8 @@ use super::{output::Output, project_of, push, selected_targets, stored_targets};
 use crate::{
     cli::{CompareArgs, FailOn, VerdictArgs},
     compare::{
-        Acceptances, AlsoAgainst, Archive, Benchmarks, CompilationsRequest, Outcome, Request,
-        Session, StoredRequest, archive, compare_all, compare_compilations, compare_stored,
+        Acceptances, AlsoAgainst, Archive, Benchmarks, Outcome, Request, Session, StoredRequest,
+        archive, compare_all, compare_compilations, compare_stored,
     },
     config::{BuildSettings, Gate, Purpose, SamplingConfigs, VerdictSettings, deciding},
     console::{Console, announcement},
@@ -25,7 +25,6 @@ use crate::{
     verdict::ExitPolicy,
 };
 
-/// Measures or reads results, decides, and reports.
 pub fn run(args: &CompareArgs, shared: &SharedVariables) -> Result<Exit> {
     let (console, start) = (Console::attach(), SystemTime::now());
     let output = Output::with_files(args.report.format, &args.report.output.files)?;
@@ -112,6 +111,7 @@ fn compilations(
     verdicts: &VerdictSettings,
     console: &Console,
 ) -> Result<Vec<Outcome>> {
+    let verdicts = verdicts.clone().shared_by(each.len());
     let of_one = |args: &CompareArgs| {
         if args.stored {
             return Err(Error::new(
@@ -127,13 +127,10 @@ fn compilations(
             Purpose::Comparison { mode: Mode::Sequential, stopping: args.stopping.rule() };
         let sampling = args.experiment.measure.options(Mode::Sequential);
         let sampling = SamplingConfigs::resolve(&project.file, sampling, purpose);
-        let request = CompilationsRequest {
-            versions: versions(project, args)?,
-            filter: selected_targets(project, &args.experiment.target),
-            verdicts: verdicts.clone().shared_by(each.len()),
-            analyses: sampling.common().interim_analyses,
-        };
-        compare_compilations(project, &build_env, request)
+        let versions = versions(project, args)?;
+        let filter = selected_targets(project, &args.experiment.target);
+        let analyses = sampling.common().interim_analyses;
+        compare_compilations(project, &build_env, versions, &filter, &verdicts, analyses)
     };
     each.iter().map(of_one).collect()
 }
@@ -225,7 +222,6 @@ fn measured_each(
     Ok((!args.experiment.dry_run).then_some(outcomes))
 }
 
-/// Makes the report on an outcome.
 pub fn report(outcome: Outcome, policy: ExitPolicy, args: &CompareArgs) -> ComparisonReport {
     ComparisonReport::new(outcome, policy, args.command_line()).explaining_all(args.reasons)
 }

@@ -21,7 +21,6 @@ use crate::{
     verdict::ExitPolicy,
 };
 
-/// Runs all comparisons and prints them with their explanations.
 pub fn run(args: &DemoArgs) -> Result<Exit> {
     let start = Instant::now();
     let console = Console::attach();

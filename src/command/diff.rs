@@ -23,7 +23,6 @@ use crate::{
     shell::CommandLine as _,
 };
 
-/// Compiles both versions and compares them function by function.
 pub fn run(args: &DiffArgs) -> Result<Exit> {
     let console = Console::attach();
     let output = Output::with_files(args.report.format, &args.report.output.files)?;

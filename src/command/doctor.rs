@@ -24,7 +24,6 @@ use crate::{
 /// Less free space than this is a finding, in bytes: compiling a large project takes several gigabytes.
 const LITTLE_SPACE: u64 = 2 << 30;
 
-/// Inspects the machine, tries interleaving and tracing, and reports.
 pub fn run(args: &DoctorArgs) -> Result<Exit> {
     let interrupt = Interrupt::on_signals(SavedHandler::Nothing)?;
     let output = Output::new(args.format)?;

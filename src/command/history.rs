@@ -21,7 +21,6 @@ use crate::{
     error::{Exit, Result},
     harness::Filter,
     model::Benchmark,
-    project::Project,
     report::{
         self,
         history::{BenchmarkHistory, HistoryReport},
@@ -30,35 +29,25 @@ use crate::{
     verdict::{DecisionOptions, Results, Verdicts, VersionRef},
 };
 
-/// Reads stored results, decides on changes, and reports.
 pub fn run(args: &HistoryArgs) -> Result<Exit> {
     let console = Console::attach();
     let output = Output::with_files(args.format, &args.output.files)?;
     let project = stored_project(&args.target.project)?;
-    let (report, note) = read(args, &project, &console)?;
+    project.check_tables(&["HEAD"], &console)?;
+    let verdicts = VerdictSettings::resolve(&project.file, &args.criteria)?;
+    let patterns = args.filter.patterns();
+    let filter = Filter::new(&patterns, args.filter.exact, (&args.target).into());
+    let Archive { store, acceptances, .. } =
+        &Archive::open(&project, &console, Rc::new(args.given.clone()))?;
+    let benchmarks = archive::chosen(store, &filter, &args.given)?;
+    let results = archive::finished(store, verdicts.counts_only(), &benchmarks, &args.given)?;
+    let report = report(args, &results, &benchmarks, &verdicts, acceptances)?;
+    let note = report::idle_note(&acceptances.not_in_history()?);
     output.write(&report)?;
     if let Some(note) = note {
         console.line(&format!("note: {note}"));
     }
     Ok(Exit::Success)
-}
-
-/// Reads stored results and decides on changes. Also returns a note about accepted slowdowns, if there is one.
-fn read(
-    args: &HistoryArgs,
-    project: &Project,
-    console: &Console,
-) -> Result<(HistoryReport, Option<String>)> {
-    project.check_tables(&["HEAD"], console)?;
-    let verdicts = VerdictSettings::resolve(&project.file, &args.criteria)?;
-    let patterns = args.filter.patterns();
-    let filter = Filter::new(&patterns, args.filter.exact, (&args.target).into());
-    let Archive { store, acceptances, .. } =
-        &Archive::open(project, console, Rc::new(args.given.clone()))?;
-    let benchmarks = archive::chosen(store, &filter, &args.given)?;
-    let results = archive::finished(store, verdicts.counts_only(), &benchmarks, &args.given)?;
-    let report = report(args, &results, &benchmarks, &verdicts, acceptances)?;
-    Ok((report, report::idle_note(&acceptances.not_in_history()?)))
 }
 
 /// Decides on the changes of these benchmarks.

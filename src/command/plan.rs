@@ -31,7 +31,6 @@ use crate::{
 /// The number of pairs of builds that is enough to estimate their variance.
 const ENOUGH: usize = 5;
 
-/// Measures a pilot of benchmarks without usable stored results, then reports the plan.
 pub fn run(args: &PlanArgs) -> Result<Exit> {
     let (console, start) = (Console::attach(), SystemTime::now());
     let output = Output::with_files(args.report.format, &args.report.output.files)?;

@@ -19,7 +19,6 @@ use crate::{
     store::{Imported, Selection, Store},
 };
 
-/// Imports what the store lacks.
 pub fn run(args: &PullArgs, shared: &SharedVariables) -> Result<Exit> {
     let console = Console::attach();
     let place = shared.place(args.place.as_deref())?;

@@ -28,7 +28,6 @@ use crate::{
     verdict::ExitPolicy,
 };
 
-/// Sends what the place lacks.
 pub fn run(args: &PushArgs, shared: &SharedVariables) -> Result<Exit> {
     let console = Console::attach();
     let place = shared.place(args.place.as_deref())?;

@@ -23,7 +23,6 @@ use crate::{
     shell::quoted,
 };
 
-/// Runs the subcommand.
 pub fn run(args: &QueueArgs, shared: &SharedVariables) -> Result<Exit> {
     let console = Console::attach();
     let address = shared.database()?;

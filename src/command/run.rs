@@ -30,7 +30,6 @@ use crate::{
     verdict::ExitPolicy,
 };
 
-/// Measures the versions, then reports their stored results.
 pub fn run(args: &RunArgs, shared: &SharedVariables) -> Result<Exit> {
     let (console, start) = (Console::attach(), SystemTime::now());
     let output = Output::with_files(args.report.format, &args.report.output.files)?;

@@ -37,7 +37,6 @@ const BUDGET: Duration = Duration::from_secs(240);
 /// The maximum number of repetitions, unless it is given.
 const MOST: u32 = 20;
 
-/// Measures, evaluates and reports.
 pub fn run(args: &SelftestArgs) -> Result<Exit> {
     let (console, start) = (Console::attach(), SystemTime::now());
     let output = Output::with_files(args.report.format, &args.report.output.files)?;
@@ -48,7 +47,8 @@ pub fn run(args: &SelftestArgs) -> Result<Exit> {
     // Checked before rbench itself makes the machine busy.
     let idle = MachineState::now();
     let mut test = Selftest::prepare(&project, args, &interrupt, &console)?;
-    test.warn(idle.disturbances().into_iter().map(Warning::Disturbance));
+    let idle = idle.disturbances().into_iter().map(Warning::Disturbance);
+    Warning::add_all(idle, &mut test.warnings);
     let repeat = test.repeat(args.repeat);
     test.announce(repeat);
     if args.experiment.dry_run {
@@ -153,12 +153,6 @@ impl<'a> Selftest<'a> {
         })
     }
 
-    fn warn(&mut self, warnings: impl IntoIterator<Item = Warning>) {
-        for warning in warnings {
-            warning.add_to(&mut self.warnings);
-        }
-    }
-
     /// The minimum duration of one repetition in all modes.
     fn least_time(&self) -> Duration {
         self.modes.iter().map(|mode| mode.least_time).sum()
@@ -198,7 +192,7 @@ impl<'a> Selftest<'a> {
                 ..Request::new(self.versions.clone(), self.verdicts.only(false))
             };
             let outcome = compare(&request, &mut self.session)?;
-            self.warn(outcome.warnings);
+            Warning::add_all(outcome.warnings, &mut self.warnings);
             let observed = self.observed(&outcome.rows, repetition as usize)?;
             let mode = &mut self.modes[index];
             mode.took += start.elapsed();

@@ -20,7 +20,6 @@ use crate::{
     verdict::{BenchmarkResults, DecisionOptions, Results, Verdicts, VersionRef},
 };
 
-/// Reads stored results and reports them.
 pub fn run(args: &ShowArgs) -> Result<Exit> {
     let console = Console::attach();
     let output = Output::with_files(args.format, &args.output.files)?;

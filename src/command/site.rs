@@ -40,7 +40,6 @@ const MARKER: &str = ".rbench-site";
 const HISTORY: &str = "history";
 const COMPARE: &str = "compare";
 
-/// Reads stored results and writes the pages.
 pub fn run(args: &SiteArgs) -> Result<Exit> {
     let console = Console::attach();
     let project = stored_project(&args.project)?;

@@ -15,7 +15,6 @@ use crate::{
     shell::cargo,
 };
 
-/// Inspects the project, and asks whether to run its first comparison.
 pub fn run(shared: &SharedVariables) -> Result<Exit> {
     let help = format!("`{} rbench --help` lists all commands", cargo());
     let project = Project::find(None, &[]).map_err(|error| error.hint(&help))?;

@@ -20,7 +20,6 @@ use crate::{
     verdict::{ExitPolicy, VerdictKind},
 };
 
-/// Measures each implementation interleaved with the first, and ranks them.
 pub fn run(args: &VersusArgs) -> Result<Exit> {
     let (console, start) = (Console::attach(), SystemTime::now());
     let output = Output::with_files(args.report.format, &args.report.output.files)?;

@@ -3,20 +3,17 @@
 //! The versions are compiled alternately, so that slow changes of the machine meet both, and a pair of compilations
 //! counts as a pair of builds: the same interim analyses, and fresh pairs that confirm a change.
 
-use std::{collections::BTreeMap, fs};
-
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-use super::outcome::Outcome;
+use super::{
+    outcome::Outcome,
+    sizes::{Sizes, TargetSizes},
+};
 use crate::{
     builds::{
-        BuildEnv, Compilation, CompileTime, CompiledTarget, Event, Source, TimedCompilation,
-        changed_dependencies,
+        BuildEnv, Compilation, CompileTime, Event, Source, TimedCompilation, changed_dependencies,
     },
     config::VerdictSettings,
-    elf::{LinkedFunction, SectionSizes, crate_of},
-    error::{Context, Error, Exit, Result},
+    elf::SectionSizes,
+    error::Result,
     model::{BenchTarget, Benchmark, InterimAnalyses, Metric, Name, TargetFilter, Version},
     project::{Project, source_of},
     stats::{
@@ -26,30 +23,21 @@ use crate::{
     verdict::{DecidedRow, DecidedStage},
 };
 
-/// What to compare of the compilations of two versions.
-pub struct CompilationsRequest {
-    /// Base and head.
-    pub versions: [Version; 2],
-    /// The bench targets to compile.
-    pub filter: TargetFilter,
-    /// The criteria, and the metrics, all of which are of compilations.
-    pub verdicts: VerdictSettings,
-    /// The numbers of pairs of compilations after which times are analysed.
-    pub analyses: InterimAnalyses,
-}
-
-/// Compares compilations of two versions: the sizes of the executables, and the times of making them. Nothing is stored.
+/// Compares compilations of base and head: the sizes of the executables, and the times of making them. `analyses` are
+/// the numbers of pairs of compilations after which times are analysed. Nothing is stored.
 pub fn compare_compilations(
     project: &Project,
     build_env: &BuildEnv<'_>,
-    request: CompilationsRequest,
+    [base, head]: [Version; 2],
+    filter: &TargetFilter,
+    verdicts: &VerdictSettings,
+    analyses: InterimAnalyses,
 ) -> Result<Outcome> {
-    let CompilationsRequest { versions: [base, head], filter, verdicts, analyses } = request;
     let checkout = |version: &Version| project.checkout(version, build_env.observer);
     let checkouts = [checkout(&base)?, checkout(&head)?];
     let compiled = |version, checkout| {
         let source = source_of(version, checkout);
-        let compilation = build_env.compile(source, &filter)?;
+        let compilation = build_env.compile(source, filter)?;
         Ok(CompiledVersion { source, compilation })
     };
     let timed = verdicts.metrics.iter().find(|metric| metric.is_compile_time());
@@ -81,11 +69,11 @@ pub fn compare_compilations(
     for head in in_head {
         if let Some(base) = in_base.iter().find(|base| base.target == head.target) {
             let sizes = TargetSizes::new(&head.target, [base, &head]);
-            outcome.rows.push(size_row(&sizes, &verdicts));
+            outcome.rows.push(size_row(&sizes, verdicts));
             outcome.sizes.push(sizes);
         }
     }
-    outcome.rows.extend(time_rows(build_env, &versions, &filter, &verdicts, analyses)?);
+    outcome.rows.extend(time_rows(build_env, &versions, filter, verdicts, analyses)?);
     Ok(outcome)
 }
 
@@ -112,104 +100,6 @@ fn size_row(sizes: &TargetSizes, verdicts: &VerdictSettings) -> DecidedRow {
     let (verdict, stages) = decided.unwrap_or_else(empty);
     let row = DecidedRow::without_metric(&executable(&sizes.target), verdict);
     DecidedRow { metric: Some(metric), stages, ..row }
-}
-
-/// The sizes of the executable of a bench target in base and head, in bytes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct TargetSizes {
-    /// The bench target.
-    #[serde(flatten)]
-    pub target: BenchTarget,
-    /// The sections in the base.
-    pub base: SectionSizes,
-    /// The sections in the head.
-    pub head: SectionSizes,
-    /// The machine code of each crate; that of other languages has an empty name. The largest change first.
-    pub crates: Vec<NamedSizes>,
-    /// The functions whose size differs, the largest change first.
-    pub functions: Vec<NamedSizes>,
-}
-
-/// The bytes of machine code of a crate or a function; 0 where it does not exist.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct NamedSizes {
-    /// Its name.
-    pub name: String,
-    /// The bytes in the base.
-    pub base: u64,
-    /// The bytes in the head.
-    pub head: u64,
-}
-
-impl NamedSizes {
-    /// The bytes that the head has more.
-    pub fn difference(&self) -> i128 {
-        i128::from(self.head) - i128::from(self.base)
-    }
-}
-
-impl TargetSizes {
-    fn new(target: &BenchTarget, [base, head]: [&Sizes; 2]) -> Self {
-        let named = |sums: fn(&Sizes) -> BTreeMap<String, u64>| {
-            let (in_base, mut in_head) = (sums(base), sums(head));
-            let mut all: Vec<NamedSizes> = Vec::new();
-            for (name, base) in in_base {
-                let head = in_head.remove(&name).unwrap_or_default();
-                all.push(NamedSizes { name, base, head });
-            }
-            all.extend(in_head.into_iter().map(|(name, head)| NamedSizes { name, base: 0, head }));
-            all.sort_by_key(|one| std::cmp::Reverse(one.difference().abs()));
-            all
-        };
-        let mut functions = named(Sizes::by_function);
-        functions.retain(|function| function.difference() != 0);
-        Self {
-            target: target.clone(),
-            base: base.sections,
-            head: head.sections,
-            crates: named(Sizes::by_crate),
-            functions,
-        }
-    }
-}
-
-struct Sizes {
-    target: BenchTarget,
-    sections: SectionSizes,
-    functions: Vec<LinkedFunction>,
-}
-
-impl Sizes {
-    fn read(
-        build_env: &BuildEnv<'_>,
-        compilation: &Compilation,
-        of: &CompiledTarget,
-    ) -> Result<Self> {
-        let linked = build_env.listed_executable(compilation, &of.target)?;
-        let what = || format!("cannot read the executable of {}", of.target);
-        let bytes = fs::read(&of.executable).context(Exit::Build, what)?;
-        let sections = SectionSizes::read(&bytes)
-            .map_err(|unreadable| Error::new(Exit::Build, what()).cause(unreadable.to_string()))?;
-        Ok(Self { target: of.target.clone(), sections, functions: linked.functions })
-    }
-
-    /// Functions of one name count together.
-    fn by_function(&self) -> BTreeMap<String, u64> {
-        self.summed(|function| function.name.as_str().to_owned())
-    }
-
-    fn by_crate(&self) -> BTreeMap<String, u64> {
-        self.summed(|function| crate_of(&function.name).unwrap_or_default().to_owned())
-    }
-
-    fn summed(&self, name: impl Fn(&LinkedFunction) -> String) -> BTreeMap<String, u64> {
-        let mut sums = BTreeMap::new();
-        for function in &self.functions {
-            let sum: &mut u64 = sums.entry(name(function)).or_default();
-            *sum = sum.saturating_add(function.size);
-        }
-        sums
-    }
 }
 
 struct CompiledVersion<'a> {

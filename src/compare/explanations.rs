@@ -69,7 +69,7 @@ pub fn explain_changed(
     Ok(explained)
 }
 
-/// Counts a benchmark in both versions by function, and compares the counts. `reach` is the impact
+/// Counts a benchmark in both versions by function, and compares the counts. `impact` is the impact
 /// of the changes on it.
 pub fn explain(
     runner: &Runner<'_>,

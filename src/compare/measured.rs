@@ -73,16 +73,17 @@ fn compare_listed(
     let verdicts = shared_verdicts(&request.verdicts, also);
     let budget = request.budget.map(|budget| budget / (1 + u32::from(also.is_some())));
     let mut outcome = session.with([base, head], |session, versions| {
+        let verdicts = &verdicts;
         let outcome =
-            PairMeasurement { request, session, budget, experiments }.pair(versions, &verdicts);
+            PairMeasurement { request, session, versions, verdicts, budget, experiments }.pair();
         session.runner.end_setups();
         outcome
     })?;
     if let Some(also) = also {
         session.observer.compare_event(Event::AlsoAgainst(&also.release));
-        let verdicts = also.verdicts(&verdicts);
+        let verdicts = &also.verdicts(&verdicts);
         let also = session.with([&also.release, head], |session, versions| {
-            PairMeasurement { request, session, budget, experiments }.pair(versions, &verdicts)
+            PairMeasurement { request, session, versions, verdicts, budget, experiments }.pair()
         })?;
         outcome.also = Some(Box::new(also));
     }
@@ -93,6 +94,8 @@ fn compare_listed(
 struct PairMeasurement<'c, 's> {
     request: &'c Request,
     session: &'c Session<'s>,
+    versions: &'c [ListedVersion; 2],
+    verdicts: &'c VerdictSettings,
     /// The limit for the time of all measurements of two versions.
     budget: Option<Duration>,
     /// The experiments that are not finished yet.
@@ -111,17 +114,14 @@ struct Partial {
 }
 
 impl PairMeasurement<'_, '_> {
-    fn pair(
-        &mut self,
-        versions: &[ListedVersion; 2],
-        verdicts: &VerdictSettings,
-    ) -> Result<Outcome> {
-        let (request, Session { runner, observer, .. }) = (self.request, self.session);
-        let absent = self.absent(versions)?;
-        let mut outcome = self.known(versions, &absent, verdicts)?;
-        let chosen = self.selection(versions, &mut outcome.warnings)?;
-        let mut parts = self.parts(versions, &chosen, verdicts)?;
-        self.announce(versions, &chosen, &parts);
+    fn pair(&mut self) -> Result<Outcome> {
+        let Self { request, session, versions, verdicts, .. } = *self;
+        let Session { runner, observer, .. } = session;
+        let absent = self.absent()?;
+        let mut outcome = self.known(&absent)?;
+        let chosen = self.selection(&mut outcome.warnings)?;
+        let mut parts = self.parts(&chosen)?;
+        self.announce(&chosen, &parts);
         if request.only_plan {
             outcome.rows = parts.into_iter().flat_map(|part| part.rows).collect();
             return Ok(outcome);
@@ -130,15 +130,15 @@ impl PairMeasurement<'_, '_> {
         if chosen.common.is_empty() {
             return Ok(outcome);
         }
-        let builds = self.link(versions, &chosen, &parts, &mut outcome.warnings)?;
+        let builds = self.link(&chosen, &parts, &mut outcome.warnings)?;
         let unmeasured = match &builds {
             Some(builds) if request.identifies => chosen.unmeasured(builds),
             _ => chosen.unaffected(),
         };
         if !chosen.measured.is_empty() {
-            self.note_conditions(versions, &chosen, verdicts, &mut outcome);
+            self.note_conditions(&chosen, &mut outcome);
         }
-        self.find_counters(&versions[HEAD], &mut parts)?;
+        self.find_counters(&mut parts)?;
         let row = |(benchmark, skip_reason): &(Benchmark, SkipReason)| {
             DecidedRow::without_metric(benchmark, Verdict::from(*skip_reason))
         };
@@ -152,13 +152,7 @@ impl PairMeasurement<'_, '_> {
                     .filter(|(one, _)| part.unmeasured.contains(one))
                     .cloned()
                     .collect();
-                rows.extend(self.measure(
-                    versions,
-                    part,
-                    &of_part,
-                    builds.as_ref(),
-                    &mut outcome,
-                )?);
+                rows.extend(self.measure(part, &of_part, builds.as_ref(), &mut outcome)?);
             }
         }
         for experiment in &self.experiments[earlier..] {
@@ -182,17 +176,12 @@ impl PairMeasurement<'_, '_> {
         Ok(outcome)
     }
 
-    fn known(
-        &self,
-        versions: &[ListedVersion; 2],
-        absent: &[AbsentBenchmark],
-        verdicts: &VerdictSettings,
-    ) -> Result<Outcome> {
-        let [base, head] = versions;
+    fn known(&self, absent: &[AbsentBenchmark]) -> Result<Outcome> {
+        let [base, head] = self.versions;
         let compared = [base.version.clone(), head.version.clone()];
-        let mut outcome = Outcome::new(compared, verdicts.criteria);
+        let mut outcome = Outcome::new(compared, self.verdicts.criteria);
         outcome.changes = self.session.project.repository.changes(&base.version, &head.version)?;
-        let compilers = versions.each_ref().map(ListedVersion::compiler);
+        let compilers = self.versions.each_ref().map(ListedVersion::compiler);
         outcome.compilers = Some(compilers.map(str::to_owned)).filter(|[base, head]| base != head);
         outcome.partition = self.session.runner.partition();
         outcome.dependencies = changed_dependencies(&base.locked, &head.locked);
@@ -220,8 +209,8 @@ impl PairMeasurement<'_, '_> {
     }
 
     /// The benchmarks that only one version has, with the reasons.
-    fn absent(&self, versions: &[ListedVersion; 2]) -> Result<Vec<AbsentBenchmark>> {
-        let [base, head] = versions.each_ref();
+    fn absent(&self) -> Result<Vec<AbsentBenchmark>> {
+        let [base, head] = self.versions.each_ref();
         let mut all = Vec::new();
         if self.is_about_given_ones() {
             return Ok(all);
@@ -242,12 +231,8 @@ impl PairMeasurement<'_, '_> {
         matches!(self.request.benchmarks, Benchmarks::These(_))
     }
 
-    fn selection(
-        &self,
-        versions: &[ListedVersion; 2],
-        warnings: &mut Vec<Warning>,
-    ) -> Result<Selection> {
-        let runner = &self.session.runner;
+    fn selection(&self, warnings: &mut Vec<Warning>) -> Result<Selection> {
+        let (runner, versions) = (&self.session.runner, self.versions);
         match &self.request.benchmarks {
             Benchmarks::Affected => Selection::new(runner, versions, false, warnings),
             Benchmarks::All => Selection::new(runner, versions, true, warnings),
@@ -256,17 +241,12 @@ impl PairMeasurement<'_, '_> {
     }
 
     /// The stored results and the remaining measurements, for each kind of metrics.
-    fn parts(
-        &self,
-        versions: &[ListedVersion; 2],
-        chosen: &Selection,
-        verdicts: &VerdictSettings,
-    ) -> Result<Vec<Partial>> {
+    fn parts(&self, chosen: &Selection) -> Result<Vec<Partial>> {
         let mut parts = Vec::new();
-        for verdicts in verdicts.kinds() {
+        for verdicts in self.verdicts.kinds() {
             let (mut rows, mut known) = (Vec::new(), HashSet::new());
             if self.request.reuses {
-                let earlier = EarlierResults::load(&self.session.runner, versions, &verdicts)?;
+                let earlier = EarlierResults::load(&self.session.runner, self.versions, &verdicts)?;
                 rows = earlier.rows(&chosen.measured, &verdicts)?;
                 known = earlier.unmeasured()?;
             }
@@ -290,7 +270,7 @@ impl PairMeasurement<'_, '_> {
         !part.measured.is_empty() || self.request.reuses && !part.unmeasured.is_empty()
     }
 
-    fn announce(&self, versions: &[ListedVersion; 2], chosen: &Selection, parts: &[Partial]) {
+    fn announce(&self, chosen: &Selection, parts: &[Partial]) {
         let Session { runner, observer, .. } = self.session;
         if self.is_about_given_ones() {
             return;
@@ -302,7 +282,7 @@ impl PairMeasurement<'_, '_> {
         let not_measured = parts.iter().map(|part| part.unmeasured.len()).max().unwrap_or_default();
         observer.compare_event(Event::Unaffected { not_measured, of: chosen.common.len() });
         if let Some(timed) = parts.iter().find(|part| part.verdicts.times()) {
-            let outline = runner.outline(versions, &timed.measured);
+            let outline = runner.outline(self.versions, &timed.measured);
             let confirms = timed.verdicts.criteria.confirm;
             observer.compare_event(Event::Planned { outline: &outline, confirms });
         }
@@ -315,12 +295,11 @@ impl PairMeasurement<'_, '_> {
     /// and warns where builds are equal. Counters link the builds of counted benchmarks themselves.
     fn link(
         &self,
-        versions: &[ListedVersion; 2],
         chosen: &Selection,
         parts: &[Partial],
         warnings: &mut Vec<Warning>,
     ) -> Result<Option<Builds>> {
-        let runner = &self.session.runner;
+        let (runner, versions) = (&self.session.runner, self.versions);
         let timed = parts.iter().find(|part| part.verdicts.times());
         let linked = match timed.filter(|part| self.is_open(part)) {
             _ if self.request.identifies => chosen.linked(),
@@ -337,20 +316,14 @@ impl PairMeasurement<'_, '_> {
     }
 
     /// Adds the conditions of the measurements to the outcome.
-    fn note_conditions(
-        &self,
-        versions: &[ListedVersion; 2],
-        chosen: &Selection,
-        verdicts: &VerdictSettings,
-        outcome: &mut Outcome,
-    ) {
-        let Session { project, runner, idle, .. } = self.session;
+    fn note_conditions(&self, chosen: &Selection, outcome: &mut Outcome) {
+        let Self { session: Session { project, runner, idle, .. }, versions, .. } = *self;
         // The functions of a bench target do not show what another program does.
         let runs_itself = |target: &BenchTarget| !project.file.runs_other_programs(target);
         outcome.functions = chosen.reported_functions(runs_itself);
         outcome.machine = Some(this_machine());
         outcome.explainable = explanations::possible(&versions[HEAD], &chosen.measured);
-        if verdicts.times() {
+        if self.verdicts.times() {
             outcome.add_disturbances(idle.iter().cloned());
             outcome.environment.clone_from(&runner.machine_state);
             outcome.sample_sizes = Some(runner.outline(versions, &chosen.measured).dimensions);
@@ -358,8 +331,9 @@ impl PairMeasurement<'_, '_> {
     }
 
     /// Finds the counters, so that missing tools are known before anything is timed.
-    fn find_counters(&self, head: &ListedVersion, parts: &mut [Partial]) -> Result<()> {
+    fn find_counters(&self, parts: &mut [Partial]) -> Result<()> {
         let Session { runner, observer, .. } = self.session;
+        let head = &self.versions[HEAD];
         let is_alone = parts.len() == 1;
         for part in parts {
             if part.verdicts.counts() && self.is_open(part) {
@@ -371,13 +345,12 @@ impl PairMeasurement<'_, '_> {
 
     fn measure(
         &mut self,
-        versions: &[ListedVersion; 2],
         part: Partial,
         unmeasured: &[(Benchmark, SkipReason)],
         builds: Option<&Builds>,
         outcome: &mut Outcome,
     ) -> Result<Vec<DecidedRow>> {
-        let Session { runner, observer, .. } = self.session;
+        let Self { session: Session { runner, observer, .. }, versions, .. } = *self;
         let (verdicts, measured, observer) = (&part.verdicts, &*part.measured, *observer);
         let start = Instant::now();
         let (experiment, rows) = match (builds, part.counter) {

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use super::{compiled::TargetSizes, explanations::ExplainedBenchmark, warning::Warning};
+use super::{explanations::ExplainedBenchmark, sizes::TargetSizes, warning::Warning};
 use crate::{
     elf::FunctionDiff,
     error::Exit,
@@ -112,9 +112,8 @@ impl Outcome {
 
     /// Adds a warning for each kind of disturbance that is not among the warnings yet.
     pub fn add_disturbances(&mut self, disturbances: impl IntoIterator<Item = Disturbance>) {
-        for disturbance in disturbances {
-            Warning::Disturbance(disturbance).add_to(&mut self.warnings);
-        }
+        let disturbances = disturbances.into_iter().map(Warning::Disturbance);
+        Warning::add_all(disturbances, &mut self.warnings);
     }
 
     /// The numbers of benchmarks of each kind.

@@ -98,8 +98,12 @@ impl Warning {
         )
     }
 
-    /// Adds it to `warnings`, unless it is among them. Of disturbances, one of each kind is enough.
-    pub fn add_to(self, warnings: &mut Vec<Self>) {
+    /// Adds those that are not among `warnings`. Of disturbances, one of each kind is enough.
+    pub fn add_all(new: impl IntoIterator<Item = Self>, warnings: &mut Vec<Self>) {
+        new.into_iter().for_each(|one| one.add_to(warnings));
+    }
+
+    fn add_to(self, warnings: &mut Vec<Self>) {
         let is_known = warnings.iter().any(|known| match (known, &self) {
             (Self::Disturbance(known), Self::Disturbance(one)) => {
                 std::mem::discriminant(known) == std::mem::discriminant(one)

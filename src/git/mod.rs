@@ -21,7 +21,7 @@ mod tests;
 
 pub use checkout::{Checkout, Checkouts};
 pub use new::NewRepository;
-pub use order::{Line, LineCommit, Placed};
+pub use order::{Line, LineCommit};
 pub use path::Contents;
 pub use repository::Repository;
 pub use revision::{UNCOMMITTED, is_range, range_ends};

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     error::{Context, Error, Exit, Result},
-    model::{CommitTitle, MOST_LISTED, Version, VersionChanges},
+    model::{CommitTitle, MOST_LISTED, PlacedCommit, Version, VersionChanges},
 };
 
 /// Greatest number of seconds by which a commit's date may precede that of its parent.
@@ -23,24 +23,16 @@ const SLACK: i64 = 24 * 3600;
 
 type Parents = HashMap<Oid, Vec<Oid>>;
 
-/// A commit in an ordered list.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Placed {
-    /// The commit, in hex.
-    pub commit: String,
-    /// The nearest commit of the list that it descends from; along first parents where there is a choice.
-    pub ancestor: Option<String>,
-    /// True if HEAD is this commit or descends from it.
-    pub in_head: bool,
-}
-
 impl Repository {
     /// Orders those of `commits` that this repository has, each after its ancestors: first the ancestors of HEAD, then
     /// other branches.
     ///
     /// It reads only the part of the history that is at most a day older than the oldest of them, by the dates of
     /// commits. A descent through a commit whose date is wrong by more than that is missed.
-    pub fn in_order<'c>(&self, commits: impl IntoIterator<Item = &'c str>) -> Result<Vec<Placed>> {
+    pub fn in_order<'c>(
+        &self,
+        commits: impl IntoIterator<Item = &'c str>,
+    ) -> Result<Vec<PlacedCommit>> {
         let wanted = self.known(commits);
         self.place(&wanted).context(Exit::Usage, || self.cannot_read_history())
     }
@@ -72,7 +64,7 @@ impl Repository {
         ids.filter(|id| self.git().find_commit(*id).is_ok()).collect()
     }
 
-    fn place(&self, wanted: &HashSet<Oid>) -> Result<Vec<Placed>, git2::Error> {
+    fn place(&self, wanted: &HashSet<Oid>) -> Result<Vec<PlacedCommit>, git2::Error> {
         let head = self.head_commit()?.map(|commit| commit.id());
         let (parents, newest_first) = self.parents(wanted, head)?;
         let mut placing =
@@ -84,7 +76,7 @@ impl Repository {
         for root in newest_first.into_iter().rev() {
             placing.descend(root);
         }
-        let place = |(index, (commit, ancestor)): (usize, (Oid, Option<Oid>))| Placed {
+        let place = |(index, (commit, ancestor)): (usize, (Oid, Option<Oid>))| PlacedCommit {
             commit: commit.to_string(),
             ancestor: ancestor.map(|ancestor| ancestor.to_string()),
             in_head: index < in_head,

@@ -74,5 +74,5 @@ pub use skip_reason::{Absence, AbsentBenchmark, RemovedBenchmark, SkipReason};
 pub use target::{BenchTarget, FailedTarget, Member, Members, Partition, TargetFilter};
 pub use version::{
     CommitRange, CommitTitle, DependencyChange, Implementation, Implementations, MOST_LISTED,
-    OBJECT_ID, Variant, Version, VersionChanges, rfc3339_of_seconds,
+    OBJECT_ID, PlacedCommit, Variant, Version, VersionChanges, rfc3339_of_seconds,
 };

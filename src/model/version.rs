@@ -245,6 +245,17 @@ impl Implementation {
     }
 }
 
+/// A commit in an ordered list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlacedCommit {
+    /// The commit, in hex.
+    pub commit: String,
+    /// The nearest commit of the list that it descends from; along first parents where there is a choice.
+    pub ancestor: Option<String>,
+    /// True if HEAD is this commit or descends from it.
+    pub in_head: bool,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

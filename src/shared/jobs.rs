@@ -72,7 +72,7 @@ pub struct Claim {
     pub pack: Option<String>,
 }
 
-/// What a worker is told when it reports that it goes on.
+/// The answer to a worker that reports that it goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     /// Go on.

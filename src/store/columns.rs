@@ -6,7 +6,6 @@ use std::fmt;
 use rusqlite::{Connection, OptionalExtension, Params, Row, ToSql, params, types::Type};
 use serde::{Deserialize, Serialize};
 
-use super::error::StoreError;
 use crate::model::{
     Benchmark, ExperimentPlan, Layout, LayoutSeed, Machine, Name, Stage, Variant, Version,
 };
@@ -36,7 +35,7 @@ pub(super) fn execute(
     connection: &Connection,
     statement: &str,
     parameters: impl Params,
-) -> Result<(), StoreError> {
+) -> rusqlite::Result<()> {
     connection.prepare_cached(statement)?.execute(parameters)?;
     Ok(())
 }
@@ -123,7 +122,7 @@ fn intern(
     columns: &[&str],
     keys: usize,
     values: &[&dyn ToSql],
-) -> Result<i64, StoreError> {
+) -> rusqlite::Result<i64> {
     let matches: Vec<String> =
         columns[..keys].iter().map(|column| format!("{column} = ?")).collect();
     let find = format!("SELECT id FROM {table} WHERE {}", matches.join(" AND "));
@@ -137,7 +136,7 @@ fn intern(
     Ok(connection.last_insert_rowid())
 }
 
-pub(super) fn machine_id(connection: &Connection, machine: &Machine) -> Result<i64, StoreError> {
+pub(super) fn machine_id(connection: &Connection, machine: &Machine) -> rusqlite::Result<i64> {
     let columns = ["installation", "cpu", "cores", "memory_bytes", "os", "architecture", "class"];
     let Machine { cpu, cores, memory, os, architecture, id: installation, class } = machine;
     let memory = memory.cast_signed();
@@ -145,19 +144,16 @@ pub(super) fn machine_id(connection: &Connection, machine: &Machine) -> Result<i
     intern(connection, "machine", &columns, columns.len(), values)
 }
 
-pub(super) fn toolchain_id(connection: &Connection, version: &str) -> Result<i64, StoreError> {
+pub(super) fn toolchain_id(connection: &Connection, version: &str) -> rusqlite::Result<i64> {
     intern(connection, "toolchain", &["version"], 1, params![version])
 }
 
-pub(super) fn settings_id(
-    connection: &Connection,
-    plan: &ExperimentPlan,
-) -> Result<i64, StoreError> {
+pub(super) fn settings_id(connection: &Connection, plan: &ExperimentPlan) -> rusqlite::Result<i64> {
     let values = params![plan.settings_key, plan.settings];
     intern(connection, "settings", &["key", "json"], 2, values)
 }
 
-pub(super) fn version_id(connection: &Connection, version: &Version) -> Result<i64, StoreError> {
+pub(super) fn version_id(connection: &Connection, version: &Version) -> rusqlite::Result<i64> {
     let columns = ["commit_hash", "tree", "dirty", "variant", "settings", "summary", "time_s"];
     let Version { tree, dirty, summary, time, .. } = version;
     let commit = version.commit.as_deref().unwrap_or_default();
@@ -170,7 +166,7 @@ pub(super) fn version_id(connection: &Connection, version: &Version) -> Result<i
 pub(super) fn benchmark_id(
     connection: &Connection,
     benchmark: &Benchmark,
-) -> Result<i64, StoreError> {
+) -> rusqlite::Result<i64> {
     let columns = ["package", "target", "name", "\"group\"", "function", "parameter"];
     let Benchmark { package, target, name } = benchmark;
     let values = params![package, target, name.id, name.group, name.function, name.parameter];
@@ -181,7 +177,7 @@ pub(super) fn benchmark_id(
 pub(super) fn listed_benchmark_id(
     connection: &Connection,
     listed: &Benchmark,
-) -> Result<i64, StoreError> {
+) -> rusqlite::Result<i64> {
     let id = benchmark_id(connection, listed)?;
     let Name { group, function, parameter, .. } = &listed.name;
     execute(

@@ -412,7 +412,11 @@ impl Import<'_> {
             let taken = match next_line(from, &mut text) {
                 Ok(true) if ended => Err(StoreError::from("there is something after the end line")),
                 Ok(true) => parse(&text, number).and_then(|line| {
-                    let expected = checksum(&line);
+                    let expected = if let Line::End { checksum, .. } = &line {
+                        checksum.clone()
+                    } else {
+                        None
+                    };
                     let is_last = self.line(line, number)?;
                     check(expected, &before)?;
                     before.update(&text);
@@ -609,11 +613,6 @@ fn parse(text: &[u8], number: usize) -> Result<Line, StoreError> {
         (_, 1) => Err("it is not a header of exported results".into()),
         _ => Ok(line),
     }
-}
-
-/// The checksum of an end line, if it has one.
-fn checksum(line: &Line) -> Option<String> {
-    if let Line::End { checksum, .. } = line { checksum.clone() } else { None }
 }
 
 /// Checks all lines before the end line: a damaged byte may leave valid lines with other values.

@@ -219,7 +219,7 @@ pub(super) fn set_machine_state(
     state: &str,
 ) -> Result<(), StoreError> {
     let update = "UPDATE experiment SET machine_state = ? WHERE id = ?";
-    execute(connection, update, params![state, experiment.0])
+    Ok(execute(connection, update, params![state, experiment.0])?)
 }
 
 pub(super) fn finish(
@@ -228,7 +228,7 @@ pub(super) fn finish(
     when: SystemTime,
 ) -> Result<(), StoreError> {
     let update = "UPDATE experiment SET finished_ns = ? WHERE id = ? AND finished_ns IS NULL";
-    execute(connection, update, params![nanoseconds::from_time(when), experiment.0])
+    Ok(execute(connection, update, params![nanoseconds::from_time(when), experiment.0])?)
 }
 
 /// Collects the finished and failed executions of an experiment.

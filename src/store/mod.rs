@@ -19,7 +19,7 @@ pub use self::{
     columns::ExperimentId,
     document::{Imported, LARGEST_DOCUMENT, Selection, is_identity},
     experiment::{StoredExperiment, UnfinishedExperiment},
-    open::{Observer, Store, WaitNotice},
+    open::{Observer, Store},
     read::{MeasuredBenchmark, MeasuredVersion, RecordedBuild, StoredExecution},
 };
 

@@ -43,24 +43,14 @@ impl<F: Fn()> Observer for F {
     }
 }
 
-/// The observer of waiting.
-pub type WaitNotice<'a> = &'a dyn Observer;
-
 /// An open store.
 pub struct Store<'a> {
     pub(super) connection: Connection,
     path: PathBuf,
-    /// The file that was opened; `None` for a store that is in memory or cannot change.
-    file: Option<FileId>,
-    waiting: WaitNotice<'a>,
+    /// The identity of the file that was opened; `None` for a store that is in memory or cannot change.
+    file: Option<[u64; 2]>,
+    waiting: &'a dyn Observer,
     pub(super) patience: Duration,
-}
-
-/// The identity of a file, independent of its name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct FileId {
-    device: u64,
-    inode: u64,
 }
 
 impl fmt::Debug for Store<'_> {
@@ -92,7 +82,7 @@ impl<'a> Store<'a> {
     ///
     /// Fails without changing the file if it is not a store, is damaged, or has the schema of another version of
     /// rbench.
-    pub fn open(path: &Path, waiting: WaitNotice<'a>) -> Result<Self> {
+    pub fn open(path: &Path, waiting: &'a dyn Observer) -> Result<Self> {
         if !is_there(path)? {
             if let Some(directory) = path.parent() {
                 make_directory(directory)?;
@@ -142,7 +132,11 @@ impl<'a> Store<'a> {
         open().map_err(|error: StoreError| error.failure("open a store in", &path))
     }
 
-    fn connect(path: &Path, waiting: WaitNotice<'a>, flags: OpenFlags) -> Result<Self, StoreError> {
+    fn connect(
+        path: &Path,
+        waiting: &'a dyn Observer,
+        flags: OpenFlags,
+    ) -> Result<Self, StoreError> {
         let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(path, flags)?;
         connection.busy_timeout(SILENT_WAIT)?;
@@ -150,12 +144,12 @@ impl<'a> Store<'a> {
         // Its temporary files are small, and a full directory for them would look like a full store.
         connection.pragma_update(None, "temp_store", "MEMORY")?;
         connection.set_prepared_statement_cache_capacity(64);
-        let file = FileId::read(path);
+        let file = file_id(path);
         Ok(Self { connection, path: path.to_owned(), file, waiting, patience: PATIENCE })
     }
 
     /// Opens a store on a read-only medium, where nothing can change, and so without locks.
-    fn open_unchanging(path: &Path, waiting: WaitNotice<'a>) -> Result<Self, StoreError> {
+    fn open_unchanging(path: &Path, waiting: &'a dyn Observer) -> Result<Self, StoreError> {
         let mut log = path.as_os_str().to_owned();
         log.push("-wal");
         if fs::metadata(&log).is_ok_and(|log| log.len() > 0) {
@@ -214,7 +208,7 @@ impl Store<'_> {
             let done = work(&transaction)?;
             transaction.commit()?;
             // SQLite keeps writing to a file that was removed.
-            if self.file.is_some() && self.file != FileId::read(&self.path) {
+            if self.file.is_some() && self.file != file_id(&self.path) {
                 return Err(StoreError::Missing);
             }
             Ok(done)
@@ -243,12 +237,10 @@ impl Store<'_> {
     }
 }
 
-impl FileId {
-    /// The identity of the file at a path, if it exists.
-    fn read(path: &Path) -> Option<Self> {
-        let metadata = fs::metadata(path).ok()?;
-        Some(Self { device: metadata.dev(), inode: metadata.ino() })
-    }
+/// The device and the inode of the file at a path, if it exists: its identity, independent of its name.
+fn file_id(path: &Path) -> Option<[u64; 2]> {
+    let metadata = fs::metadata(path).ok()?;
+    Some([metadata.dev(), metadata.ino()])
 }
 
 /// True if `path` is a regular file. Fails for anything else, which could even block.

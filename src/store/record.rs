@@ -144,7 +144,7 @@ pub(super) fn insert_build(
     let RecordedBuild { version, target: BenchTarget { package, target }, seed, .. } = build;
     let (layout, digest) = (build.layout.to_string(), build.digest.as_bytes());
     let values = params![experiment.0, version, package, target, seed.get(), layout, digest];
-    execute(connection, "INSERT OR REPLACE INTO build VALUES (?, ?, ?, ?, ?, ?, ?)", values)
+    Ok(execute(connection, "INSERT OR REPLACE INTO build VALUES (?, ?, ?, ?, ?, ?, ?)", values)?)
 }
 
 pub(super) fn set_unbuildable(
@@ -154,7 +154,7 @@ pub(super) fn set_unbuildable(
     reason: &str,
 ) -> Result<(), StoreError> {
     let update = "UPDATE planned_version SET failure = ? WHERE experiment = ? AND position = ?";
-    execute(connection, update, params![reason, experiment.0, version])
+    Ok(execute(connection, update, params![reason, experiment.0, version])?)
 }
 
 /// Adds outcomes of executions of one benchmark.
@@ -253,9 +253,7 @@ impl Store<'_> {
             })?)
         })
     }
-}
 
-impl Store<'_> {
     /// Records the benchmarks that one version of the experiment lacks.
     pub fn record_absent(
         &self,
@@ -297,7 +295,7 @@ pub(super) fn insert_absent(
     let benchmark = columns::benchmark_id(connection, &absent.benchmark)?;
     let absence = serde_json::json!(absent.absence).to_string();
     let values = params![experiment.0, benchmark, absent.version, absence];
-    execute(connection, "INSERT OR REPLACE INTO absent_benchmark VALUES (?, ?, ?, ?)", values)
+    Ok(execute(connection, "INSERT OR REPLACE INTO absent_benchmark VALUES (?, ?, ?, ?)", values)?)
 }
 
 pub(super) fn insert_unmeasured(
@@ -308,7 +306,7 @@ pub(super) fn insert_unmeasured(
 ) -> Result<(), StoreError> {
     let benchmark = columns::benchmark_id(connection, benchmark)?;
     let values = params![experiment.0, benchmark, verdict.name()];
-    execute(connection, "INSERT OR REPLACE INTO unmeasured_benchmark VALUES (?, ?, ?)", values)
+    Ok(execute(connection, "INSERT OR REPLACE INTO unmeasured_benchmark VALUES (?, ?, ?)", values)?)
 }
 
 fn skip_reason_at(row: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result<SkipReason> {
@@ -369,7 +367,7 @@ impl Store<'_> {
             let machine = columns::machine_id(connection, machine)?;
             let (floor, iterations) = (stored_floor(floor), iterations.cast_signed());
             let values = params![benchmark, machine, floor, iterations];
-            execute(connection, "INSERT OR REPLACE INTO tuning VALUES (?, ?, ?, ?)", values)
+            Ok(execute(connection, "INSERT OR REPLACE INTO tuning VALUES (?, ?, ?, ?)", values)?)
         })
     }
 }

@@ -22,5 +22,5 @@ pub use policy::{Counts, ExitPolicy};
 pub use relation::{Relation, VersionRef, obstacles, share_history};
 pub use results::{Results, are_identical, count_builds};
 pub use row::{Advice, ByMean, DecidedRow, DecidedStage, Repetition, VerdictKind};
-pub use timeline::{KnownCommit, TimelineEntry, timeline};
+pub use timeline::{TimelineEntry, timeline};
 pub use verdicts::{DecisionOptions, MIXED, Verdicts};

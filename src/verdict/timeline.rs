@@ -5,20 +5,9 @@ use std::collections::{HashMap, HashSet};
 
 use super::relation::VersionRef;
 use crate::{
-    model::{Variant, Version},
+    model::{PlacedCommit, Variant, Version},
     store::StoredExperiment,
 };
-
-/// A commit in the order of its repository.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct KnownCommit {
-    /// The commit, in hex.
-    pub commit: String,
-    /// The nearest ancestor among the known commits.
-    pub ancestor: Option<String>,
-    /// True if HEAD is this commit or descends from it.
-    pub in_head: bool,
-}
 
 /// A measured version at its position in the history.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,7 +39,7 @@ struct SameFiles<'v> {
 /// based on. Only versions of this variant, or plain ones.
 pub fn timeline(
     experiments: &[StoredExperiment],
-    known: &[KnownCommit],
+    known: &[PlacedCommit],
     variant: Option<&Variant>,
 ) -> Vec<TimelineEntry> {
     let place: HashMap<&str, usize> =

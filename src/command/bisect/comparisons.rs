@@ -7,7 +7,7 @@ use std::{
 
 use super::versions::{Versions, why_missing};
 use crate::{
-    compare::{Benchmarks, Outcome, Request, Selection, common_benchmarks, compare},
+    compare::{Benchmarks, Outcome, Request, Selection, Warning, common_benchmarks, compare},
     config::VerdictSettings,
     console::Console,
     error::Result,
@@ -28,20 +28,17 @@ use crate::{
 
 /// The context of a search.
 pub struct Finder<'f> {
-    /// The user's repository.
     pub project: &'f Project,
     /// The criteria of verdicts. The whole search together keeps the false-alarm rate.
     pub verdicts: &'f VerdictSettings,
     /// The measuring time after which no further comparison starts, if it is limited.
     pub budget: Option<Duration>,
-    /// The console for progress.
     pub console: &'f Console,
 }
 
 /// The subject of a search: a benchmark in a metric.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Subject {
-    /// The benchmark.
     pub benchmark: Benchmark,
     /// The metric; `None` for the first metric of the benchmark.
     pub metric: Option<Metric>,
@@ -105,8 +102,8 @@ impl Comparisons<'_, '_> {
             self.lacking.insert((pair[place], None), reason);
             return Ok(vec![Known::Lacks(pair[place]); subjects.len()]);
         }
-        let looked = self.compare_versions(versions, subjects)?;
-        let known = subjects.iter().zip(looked).map(|(subject, looked)| match looked {
+        let impacts = self.compare_versions(versions, subjects)?;
+        let known = subjects.iter().zip(impacts).map(|(subject, impact)| match impact {
             Err((place, reason)) => {
                 self.lacking.insert((pair[place], Some(*subject)), reason);
                 Known::Lacks(pair[place])
@@ -144,8 +141,15 @@ impl Comparisons<'_, '_> {
             ..Request::new(versions.map(Version::clone), self.finder.verdicts.within(rate))
         };
         let Outcome { rows, warnings, spent, .. } = compare(&request, &mut self.versions.session)?;
-        self.versions.effort.count(spent);
-        self.versions.effort.warn(warnings);
+        let effort = &mut self.versions.effort;
+        match spent {
+            Some(spent) => {
+                effort.measured += 1;
+                effort.spent += spent;
+            }
+            None => effort.stored += 1,
+        }
+        Warning::add_all(warnings, &mut effort.warnings);
         Ok(subjects.iter().map(|(subject, _)| self.subject_answer(pair, *subject, &rows)).collect())
     }
 
@@ -161,14 +165,14 @@ impl Comparisons<'_, '_> {
             let mut common = common_benchmarks(versions);
             common.retain(|one| subjects.iter().any(|subject| benchmark(subject) == one));
             let chosen = Selection::select(&session.runner, versions, common, false, warnings)?;
-            let looked = subjects.iter().map(|subject| {
+            let impacts = subjects.iter().map(|subject| {
                 let wanted = benchmark(subject);
                 chosen.impact(wanted).cloned().ok_or_else(|| {
                     let place = usize::from(versions[0].benchmarks().contains(wanted));
                     (place, why_missing(&versions[place], wanted))
                 })
             });
-            Ok(looked.collect())
+            Ok(impacts.collect())
         })
     }
 

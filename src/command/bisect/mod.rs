@@ -25,7 +25,6 @@ use crate::{
     stats::bisection::steps,
 };
 
-/// Searches the range, and reports the commits that changed benchmarks.
 pub fn run(args: &BisectArgs) -> Result<Exit> {
     let (console, start) = (Console::attach(), SystemTime::now());
     let output = Output::with_files(args.report.format, &args.report.output.files)?;
@@ -74,9 +73,7 @@ fn search(
     let line = runner.end(start, searched)?;
     let mut warnings = Vec::new();
     let idle = idle.disturbances().into_iter().map(Warning::Disturbance);
-    for warning in idle.chain(effort.warnings) {
-        warning.add_to(&mut warnings);
-    }
+    Warning::add_all(idle.chain(effort.warnings), &mut warnings);
     Ok(Some(BisectReport {
         range: args.range.clone(),
         criteria: verdicts.criteria,

@@ -13,36 +13,13 @@ use crate::{
 /// The effort of one search so far, shared by all of its lines.
 #[derive(Default)]
 pub struct SearchEffort {
-    /// The number of measured comparisons.
     pub measured: usize,
-    /// The number of comparisons from the store.
     pub stored: usize,
     /// The time spent measuring.
     pub spent: Duration,
-    /// True if the budget ended the search.
     pub stopped: bool,
     /// Causes that make the comparisons less reliable.
     pub warnings: Vec<Warning>,
-}
-
-impl SearchEffort {
-    /// Adds warnings without repeating them.
-    pub fn warn(&mut self, warnings: Vec<Warning>) {
-        for warning in warnings {
-            warning.add_to(&mut self.warnings);
-        }
-    }
-
-    /// Counts a comparison; without a duration it was stored.
-    pub fn count(&mut self, spent: Option<Duration>) {
-        match spent {
-            Some(spent) => {
-                self.measured += 1;
-                self.spent += spent;
-            }
-            None => self.stored += 1,
-        }
-    }
 }
 
 /// A session for comparing versions, with the reasons why some cannot be compared.
@@ -50,7 +27,6 @@ pub struct Versions<'s> {
     /// The session that compiles and compares.
     pub session: Session<'s>,
     before: KnownBroken,
-    /// The effort so far.
     pub effort: SearchEffort,
     /// The reasons why versions have no benchmarks, by identity.
     lacking: HashMap<String, String>,
@@ -58,7 +34,6 @@ pub struct Versions<'s> {
 }
 
 impl<'s> Versions<'s> {
-    /// Starts without versions.
     pub fn new(session: Session<'s>, console: &'s Console) -> Result<Self> {
         let before = KnownBroken::read(&session.runner)?;
         let effort = SearchEffort::default();
@@ -115,7 +90,6 @@ impl<'s> Versions<'s> {
         Ok(error.what().to_owned())
     }
 
-    /// The benchmarks of a listed version.
     pub fn benchmarks(&self, version: &Version) -> Vec<Benchmark> {
         self.session.listed(version).map(ListedVersion::benchmarks).unwrap_or_default()
     }

@@ -10,12 +10,12 @@ use std::{
 
 use super::{
     super::{compare::policy_of_flag, output::OutputFiles},
-    comment::{Commenter, host},
+    commenter::{Commenter, host},
 };
 use crate::{
     ci::{
-        Annotation, CiEnvironment, Comment, Comparison, Event, Outputs, Provider, SUMMARY_ROOM,
-        annotations, junit, outputs, page, resume, stop,
+        Annotation, CiEnvironment, Comment, Comparison, Event, Provider, SUMMARY_ROOM, annotations,
+        junit, outputs, page, resume, stop,
     },
     cli::{CiPlaceArgs, CiProvider, FailOn, OutputFile},
     console::Console,
@@ -196,7 +196,6 @@ impl<'c> Job<'c> {
         Ok(())
     }
 
-    /// Marks the comment of an earlier run as stale.
     pub fn mark_stale(&mut self) {
         let commit = self.environment.head.clone().unwrap_or_default();
         if let Some(commenter) = &mut self.commenter {
@@ -263,7 +262,6 @@ impl<'c> Job<'c> {
         Ok(())
     }
 
-    /// Copies the log so far to the reports.
     pub fn keep_log(&self) {
         if let Some(path) = log::path() {
             // An error is ignored: the original log still exists.
@@ -287,8 +285,7 @@ impl<'c> Job<'c> {
 
     fn write_outputs(&self, result: Result<&Comparison, &Error>, exit: Exit) -> Result<()> {
         let Some(path) = &self.environment.outputs else { return Ok(()) };
-        let report = &self.place.output_dir;
-        append(path, &outputs(&Outputs { result, exit, report }))
+        append(path, &outputs(result, exit, &self.place.output_dir))
     }
 }
 

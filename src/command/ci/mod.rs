@@ -1,6 +1,7 @@
 //! `cargo rbench ci`: compares in a CI job and publishes the result: job summary, annotations, comment, reports.
 
 pub mod comment;
+mod commenter;
 mod job;
 mod queued;
 mod versions;
@@ -22,7 +23,6 @@ use crate::{
     shared::SharedVariables,
 };
 
-/// Compares, or runs a subcommand.
 pub fn run(args: &CiArgs, shared: &SharedVariables) -> Result<Exit> {
     match &args.command {
         None => compared(&args.run, shared),

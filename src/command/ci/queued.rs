@@ -117,8 +117,7 @@ pub fn compare(
     let numbers = numbers.join(", ");
     let versions = short_versions(&new.base, &new.head);
     console.line(&format!("queued {versions} for class {class}: job {numbers}"));
-    let waited = Waiting { ids: &ids, patience: queue.patience, interrupt: &interrupt, console };
-    if let Err(error) = waited.wait(&mut database) {
+    if let Err(error) = wait(&mut database, &ids, queue.patience, (console, &interrupt)) {
         // Another job of CI may wait for the same.
         for id in &ids {
             let _ = database.withdraw(*id);
@@ -137,50 +136,47 @@ pub fn compare(
     job.publish_finished(&comparison, args.verdict.fail_on)
 }
 
-struct Waiting<'w> {
-    ids: &'w [i64],
+/// Waits until all jobs are done.
+fn wait(
+    database: &mut Database<'_>,
+    ids: &[i64],
     patience: Duration,
-    interrupt: &'w Interrupt,
-    console: &'w Console,
-}
-
-impl Waiting<'_> {
-    fn wait(&self, database: &mut Database<'_>) -> Result<()> {
-        let begin = Instant::now();
-        let mut shown: Vec<String> = Vec::new();
-        loop {
-            let jobs = match database.jobs_of(self.ids) {
-                // The machines go on meanwhile.
-                Err(_) if database.is_away() => Vec::new(),
-                jobs => jobs?,
+    (console, interrupt): (&Console, &Interrupt),
+) -> Result<()> {
+    let begin = Instant::now();
+    let mut shown: Vec<String> = Vec::new();
+    loop {
+        let jobs = match database.jobs_of(ids) {
+            // The machines go on meanwhile.
+            Err(_) if database.is_away() => Vec::new(),
+            jobs => jobs?,
+        };
+        let now: Vec<String> = jobs.iter().map(standing).collect();
+        for standing in now.iter().filter(|standing| !shown.contains(standing)) {
+            console.line(standing);
+        }
+        shown = now;
+        if let Some(error) = jobs.iter().find_map(failure) {
+            return Err(error);
+        }
+        if jobs.len() == ids.len() && jobs.iter().all(|job| job.state.has_ended()) {
+            return Ok(());
+        }
+        if begin.elapsed() >= patience {
+            let why = if jobs.is_empty() {
+                "the database did not answer"
+            } else if jobs.iter().any(|job| job.state == JobState::Running) {
+                "a machine still measured"
+            } else {
+                "no machine was free"
             };
-            let now: Vec<String> = jobs.iter().map(standing).collect();
-            for standing in now.iter().filter(|standing| !shown.contains(standing)) {
-                self.console.line(standing);
-            }
-            shown = now;
-            if let Some(error) = jobs.iter().find_map(failure) {
-                return Err(error);
-            }
-            if jobs.len() == self.ids.len() && jobs.iter().all(|job| job.state.has_ended()) {
-                return Ok(());
-            }
-            if begin.elapsed() >= self.patience {
-                let why = if jobs.is_empty() {
-                    "the database did not answer"
-                } else if jobs.iter().any(|job| job.state == JobState::Running) {
-                    "a machine still measured"
-                } else {
-                    "no machine was free"
-                };
-                return Err(Error::new(Exit::Unmeasured, "not measured in time")
-                    .cause(format!("{why} when the time of --patience was over"))
-                    .hint("see who works and what waits with: cargo rbench queue"));
-            }
-            self.interrupt.sleep(POLL);
-            if self.interrupt.is_set() {
-                return Err(Error::new(Exit::Interrupted, "stopped, and the jobs are cancelled"));
-            }
+            return Err(Error::new(Exit::Unmeasured, "not measured in time")
+                .cause(format!("{why} when the time of --patience was over"))
+                .hint("see who works and what waits with: cargo rbench queue"));
+        }
+        interrupt.sleep(POLL);
+        if interrupt.is_set() {
+            return Err(Error::new(Exit::Interrupted, "stopped, and the jobs are cancelled"));
         }
     }
 }

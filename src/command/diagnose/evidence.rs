@@ -22,7 +22,6 @@ const BUILD: Duration = Duration::from_millis(100);
 /// An experiment, and the index of the version in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
-    /// The id in this store.
     pub id: ExperimentId,
     /// The identity in every store.
     pub identity: String,
@@ -57,13 +56,11 @@ pub struct OrderEffectSources {
 /// The conditions of the measurements that no stored result has.
 #[derive(Clone, Debug, Default)]
 pub struct MeasuredConditions {
-    /// The duration of a build.
     pub build: Option<Duration>,
     /// The number of busy processes that ran at the same time.
     pub load: u32,
     /// The share of CPU time that other processes used.
     pub others: Option<f64>,
-    /// Notes for the report.
     pub notes: Vec<String>,
 }
 
@@ -76,7 +73,6 @@ pub struct Evidence<'e> {
 }
 
 impl Evidence<'_> {
-    /// Examines the benchmark.
     pub fn examine(
         &self,
         sources: &Sources,
@@ -381,11 +377,9 @@ fn has_unequal_iterations(rows: &[StoredExecution], metric: &Metric) -> bool {
 
 /// The stored experiments of one benchmark.
 pub struct Stored {
-    /// The experiments for each part.
     pub sources: Sources,
     /// The number of busy processes that ran at the same time.
     pub load: u32,
-    /// Notes for the report.
     pub notes: Vec<String>,
     /// The newest experiment.
     pub newest: StoredExperiment,

@@ -46,7 +46,6 @@ pub struct Measuring<'m, 'r> {
 }
 
 impl Measuring<'_, '_> {
-    /// Measures all parts.
     pub fn measure(&mut self) -> Result<Result<Sources, Unmeasured>> {
         let candidates = candidates(self.effort.typed(), self.effort.long);
         let left = self.left_of(&candidates)?;

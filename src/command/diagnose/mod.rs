@@ -27,7 +27,6 @@ use crate::{
     store::Store,
 };
 
-/// Measures or reads results, examines them, and reports.
 pub fn run(args: &DiagnoseArgs) -> Result<Exit> {
     let (console, start) = (Console::attach(), SystemTime::now());
     let output = Output::with_files(args.report.format, &args.report.output.files)?;

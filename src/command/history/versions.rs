@@ -5,18 +5,18 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use crate::{
     cli::HistoryArgs,
     error::{Error, Exit, Result},
-    git::{Contents, Placed, Repository},
+    git::{Contents, Repository},
     model::{CommitRange, Variant, Version},
     report::history::BenchmarkHistory,
     shell::CommandLine as _,
-    verdict::{KnownCommit, Results, TimelineEntry, timeline},
+    verdict::{Results, TimelineEntry, timeline},
 };
 
 /// The default number of versions.
 const SHOWN: usize = 20;
 
 /// The default number of versions if only changes are shown.
-const LOOKED_AT: usize = 200;
+const SEARCHED: usize = 200;
 
 /// The number of candidates for each shown version: commit dates preselect candidates, since ordering by ancestry is
 /// slow for a large store.
@@ -42,7 +42,7 @@ pub(super) fn chosen(
         (Some(last), _) => last as usize,
         (None, Some(_)) => usize::MAX,
         (None, None) if args.changes_only || args.top.is_some() || !args.path.is_empty() => {
-            LOOKED_AT
+            SEARCHED
         }
         (None, None) => SHOWN,
     };
@@ -55,11 +55,7 @@ pub(super) fn chosen(
         newest.map(|commit| (*commit).to_owned()).collect()
     };
     let placed = repository.in_order(candidates.iter().map(String::as_str))?;
-    let known: Vec<KnownCommit> = placed
-        .into_iter()
-        .map(|Placed { commit, ancestor, in_head }| KnownCommit { commit, ancestor, in_head })
-        .collect();
-    let entries = timeline(&results.experiments, &known, variant.as_ref());
+    let entries = timeline(&results.experiments, &placed, variant.as_ref());
     let all = entries.len();
     // Versions older than the candidates, or not since the revision, are not on this timeline.
     let is_candidate = |entry: &TimelineEntry| {

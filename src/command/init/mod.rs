@@ -49,7 +49,6 @@ struct NewFile {
     purpose: &'static str,
 }
 
-/// Inspects the project, writes the files, and reports.
 pub fn run(args: &InitArgs, shared: &SharedVariables) -> Result<Exit> {
     if let Some(typed) = &args.shared {
         return set_up_shared(&shared.place(Some(typed))?);
@@ -267,7 +266,6 @@ impl ProjectSummary {
         self.benches.push((name, harness));
     }
 
-    /// True if a bench target needs a nightly toolchain, and the present one is stable.
     pub const fn needs_nightly(&self) -> bool {
         !self.unstable.is_empty()
     }
@@ -286,7 +284,6 @@ impl ProjectSummary {
         Some(vec![quoted(self.programs.first()?).parse().ok()?])
     }
 
-    /// Formats the summary for the terminal.
     pub fn text(&self) -> String {
         let mut text = format!("{}\n", self.place);
         for (name, harness) in &self.benches {

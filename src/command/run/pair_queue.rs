@@ -30,7 +30,6 @@ struct Candidate {
 }
 
 impl PairQueue {
-    /// Starts with this number of versions, none compared.
     pub fn new(order: Order, versions: usize) -> Self {
         Self { order, usable: (0..versions).collect(), compared: HashMap::new() }
     }

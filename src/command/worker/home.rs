@@ -95,7 +95,6 @@ impl WorkerHome {
         Ok((!missing.is_empty()).then(|| git_command(&self.clone, words)))
     }
 
-    /// True if the remote answers.
     pub fn reaches_remote(&self) -> bool {
         git(&self.clone, &["ls-remote", "--quiet", "origin", "HEAD"], "cannot reach the remote")
             .is_ok()

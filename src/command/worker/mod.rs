@@ -50,7 +50,6 @@ const REMOTE_PAUSE: Duration = Duration::from_secs(60);
 /// The number of commits that a worker remembers to have compiled.
 const REMEMBERED: usize = 32;
 
-/// Takes jobs until it is stopped.
 pub fn run(args: &WorkerArgs, shared: &SharedVariables) -> Result<Exit> {
     let class = match &args.class {
         Some(class) => machine::class_name("--class", class)?,

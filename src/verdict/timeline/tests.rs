@@ -18,9 +18,9 @@ fn of_tree(commit: &str, tree: &str, dirty: bool) -> StoredExperiment {
 }
 
 /// A linear history of these commits.
-fn line(commits: &[&str]) -> Vec<KnownCommit> {
+fn line(commits: &[&str]) -> Vec<PlacedCommit> {
     let before = std::iter::once(None).chain(commits.iter().map(|commit| Some(*commit)));
-    let known = |(commit, ancestor): (&&str, Option<&str>)| KnownCommit {
+    let known = |(commit, ancestor): (&&str, Option<&str>)| PlacedCommit {
         commit: (*commit).to_owned(),
         ancestor: ancestor.map(str::to_owned),
         in_head: true,
