@@ -65,12 +65,12 @@ pub(super) fn matched([base, head]: [Side<'_>; 2]) -> Vec<Matched> {
         if let Some(partner) = partner {
             is_taken[partner] = true;
         }
-        let code = known.code_of_base(function);
+        let code = code(function, &known.base_codes);
         all.push(Matched { base: Some(place), head: partner, code });
     }
     for (place, function) in head.profile.functions.iter().enumerate() {
         if !is_taken[place] {
-            let code = known.code_of_head(function);
+            let code = code(function, &known.head_codes);
             all.push(Matched { base: None, head: Some(place), code });
         }
     }
@@ -133,14 +133,6 @@ impl<'f> Known<'f> {
             None if self.of_base.contains(&key) => None,
             None => Some(function.clone()),
         }
-    }
-
-    fn code_of_base(&self, function: &Function) -> Code {
-        code(function, &self.base_codes)
-    }
-
-    fn code_of_head(&self, function: &Function) -> Code {
-        code(function, &self.head_codes)
     }
 }
 

@@ -289,7 +289,7 @@ mod tests {
         let of = |found: Option<protocol::Outcome>, refused: Option<String>| {
             let record = |outcome| Record { id: "a".to_owned(), throughput: None, outcome };
             let records = found.into_iter().map(record).collect();
-            let answer = Answer { version: "1".to_owned(), seed: None, records, refused };
+            let answer = Answer { records, refused };
             let ended = Ended {
                 ending: Ending::Exited(0),
                 resources: testing::resources(),

@@ -12,10 +12,6 @@ pub(super) const VERSION: &str = "1";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Answer {
-    /// The version of `rbench-harness`.
-    pub(super) version: String,
-    /// The seed of the initial state.
-    pub(super) seed: Option<u64>,
     /// One for each benchmark, in the order of registration.
     pub(super) records: Vec<Record>,
     /// The reason why the harness ran nothing, or nothing more.
@@ -99,17 +95,15 @@ impl<'t, I: Iterator<Item = &'t str>> Lines<'t, I> {
     }
 
     fn answer(&mut self) -> Result<Answer, Defect> {
-        let (word, version) = words(self.next()?);
-        if word != "version" {
+        if words(self.next()?).0 != "version" {
             return Err(Defect::Line(self.number));
         }
-        let mut answer =
-            Answer { version: version.to_owned(), seed: None, records: Vec::new(), refused: None };
+        let mut answer = Answer { records: Vec::new(), refused: None };
         loop {
             let (word, rest) = words(self.next()?);
             match word {
                 "end" => return self.finish(rest, answer),
-                "seed" => answer.seed = Some(self.number(rest)?),
+                "seed" => drop(self.number(rest)?),
                 "refused" => answer.refused = Some(unescaped(rest)),
                 "benchmark" => answer.records.push(Record {
                     id: unescaped(rest),

@@ -16,8 +16,6 @@ fn golden_file_is_parsed() {
     let two = measured(512, &[1_003_412, 1_003_398]);
     let failed = Outcome::Failed("panicked: line 1\nC:\\line 2\r".to_owned());
     let expected = Answer {
-        version: "0.1.0".to_owned(),
-        seed: Some(7),
         records: vec![
             record("parse/1024", Some(Throughput::Bytes(1024)), two),
             record("größe \"x\" \\ y", Some(Throughput::Elements(3)), measured(1, &[0, u64::MAX])),
