@@ -92,6 +92,12 @@ impl StoppingRule {
 /// poorly.
 const FIRST_ANALYSIS: u32 = 5;
 
+/// The least number of measurements of an execution whose iterations are long.
+const FEWEST_REDUCED: u32 = 10;
+
+/// The number of executions of each build of a program that is short.
+const MOST_OF_PROGRAM: u32 = 4;
+
 impl SamplingConfig {
     /// The defaults for a purpose.
     ///
@@ -236,10 +242,10 @@ impl SamplingConfigs {
         benchmark: &Benchmark,
         iteration: Option<Duration>,
     ) -> SamplingConfig {
-        let mut options = self.options(self.tables.iter().find(|table| table.names(benchmark)));
+        let mut options = self.options_of(benchmark);
         let most = SamplingConfig::default_for(self.purpose).measurements;
         options.measurements =
-            options.measurements.or_else(|| Some(measurements_of(iteration?, most)));
+            options.measurements.or_else(|| Some(in_a_second(iteration?, most, FEWEST_REDUCED)));
         SamplingConfig::resolve(options, self.purpose)
     }
 
@@ -247,12 +253,17 @@ impl SamplingConfigs {
     /// execution has its only measurement, and a comparison more executions of each build if they are short: most of the
     /// variance is between them.
     pub fn for_program(&self, benchmark: &Benchmark, run: Option<Duration>) -> SamplingConfig {
-        let mut options = self.options(self.tables.iter().find(|table| table.names(benchmark)));
+        let mut options = self.options_of(benchmark);
         if let Purpose::Comparison { .. } = self.purpose {
-            options.executions = options.executions.or_else(|| Some(executions_of(run?)));
+            options.executions =
+                options.executions.or_else(|| Some(in_a_second(run?, MOST_OF_PROGRAM, 1)));
         }
         options.measurements = options.measurements.or(Some(1));
         SamplingConfig::resolve(options, self.purpose)
+    }
+
+    fn options_of(&self, benchmark: &Benchmark) -> SamplingOptions {
+        self.options(self.tables.iter().find(|table| table.names(benchmark)))
     }
 
     /// What flags, this table and the file request.
@@ -286,28 +297,15 @@ impl SamplingConfigs {
     }
 }
 
-/// The number of measurements of an execution whose iterations take this long: halved from `most` until they take at
-/// most a second together, but at least 10. Coarse, so that an interrupted comparison finds the same number again.
-fn measurements_of(iteration: Duration, most: u32) -> u32 {
+/// The number of repetitions that take `each` so long: halved from `most` until they take at most a second together, but
+/// at least `fewest`. Coarse, so that an interrupted comparison finds the same number again.
+fn in_a_second(each: Duration, most: u32, fewest: u32) -> u32 {
     const LONGEST: Duration = Duration::from_secs(1);
-    const FEWEST: u32 = 10;
-    let mut measurements = most;
-    while measurements / 2 >= FEWEST && iteration.saturating_mul(measurements) > LONGEST {
-        measurements /= 2;
+    let mut number = most;
+    while number / 2 >= fewest && each.saturating_mul(number) > LONGEST {
+        number /= 2;
     }
-    measurements
-}
-
-/// The number of executions of each build of a program that runs this long: 4, 2 or 1, so that they take at most a second
-/// together. Coarse for the same reason as the number of measurements.
-fn executions_of(run: Duration) -> u32 {
-    const LONGEST: Duration = Duration::from_secs(1);
-    const MOST: u32 = 4;
-    let mut executions = MOST;
-    while executions > 1 && run.saturating_mul(executions) > LONGEST {
-        executions /= 2;
-    }
-    executions
+    number
 }
 
 #[cfg(test)]

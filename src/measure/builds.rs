@@ -9,7 +9,7 @@ use crate::{
     builds::{BuildRequest, Compiled, TargetBuilds, VersionBuilds},
     elf::Digest,
     error::Result,
-    model::{BenchTarget, Benchmark, Layout, LayoutSeed},
+    model::{BenchTarget, Benchmark, Layout, LayoutSeed, Slot, Stage},
     store::RecordedBuild,
 };
 
@@ -66,6 +66,12 @@ fn distinguish(builds: &mut TargetBuilds, by: &[u8]) {
 }
 
 impl Builds {
+    /// The slot of an execution of a build in this round.
+    pub(super) fn slot(&self, stage: Stage, version: usize, build: usize, round: usize) -> Slot {
+        let round = u32::try_from(round).unwrap_or(u32::MAX);
+        Slot { version, stage, round, seed: self.seeds[build] }
+    }
+
     /// The seed and the program digest of every build of a bench target of one version.
     pub fn programs(&self, version: usize, target: &BenchTarget) -> Vec<(LayoutSeed, Digest)> {
         let builds = self.versions.get(version).and_then(|version| version.target(target));

@@ -373,11 +373,7 @@ fn sound(outcome: Result<Outcome>) -> Result<Counted> {
     }))
 }
 
-fn slot(builds: &Builds, place: CountingRun) -> Slot {
-    Slot {
-        version: place.version,
-        stage: Stage::First,
-        round: place.state(),
-        seed: builds.seeds[place.build],
-    }
+fn slot(builds: &Builds, CountingRun { version, build, .. }: CountingRun) -> Slot {
+    // Each build has its own initial state.
+    builds.slot(Stage::First, version, build, build)
 }

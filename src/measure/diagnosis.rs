@@ -18,7 +18,7 @@ use crate::{
     harness::{Conditions, Executable, Harness, Native},
     model::{
         Benchmark, DiagnosisSettings, Execution, ExecutionRequest, HarnessKind, Mode, Name,
-        Outcome, Series, Slot, Stage, Unmeasured,
+        Outcome, Series, Stage, Unmeasured,
     },
     stats::{Random, median},
 };
@@ -225,7 +225,7 @@ impl Runner<'_> {
         let total = steps.len();
         for (done, (power, build)) in steps.into_iter().enumerate() {
             self.observer.executed(done, total);
-            let slot = slot(builds, build, power);
+            let slot = builds.slot(Stage::First, 0, build, power as usize);
             let initial_state = random.bits() >> 48;
             if experiment.done.contains(&(benchmark.clone(), slot)) {
                 continue;
@@ -236,7 +236,7 @@ impl Runner<'_> {
                 seed: initial_state,
                 ..subject.request.clone()
             };
-            let step = step(build, power, initial_state);
+            let step = step(build, power as usize, initial_state);
             let outcome = self.execute_once(&subject, &step, 0, &request)?;
             self.store.record_execution(experiment.id, benchmark, slot, outcome.as_ref())?;
             if outcome.is_err() {
@@ -262,9 +262,9 @@ impl Runner<'_> {
         let used = builds.seeds.len().max(1);
         for index in 0..most {
             self.observer.executed(index, most);
-            let (build, round) = (index % used, u32::try_from(index / used).unwrap_or(u32::MAX));
+            let (build, round) = (index % used, index / used);
             let initial_state = random.bits() >> 48;
-            let slot = slot(builds, build, round);
+            let slot = builds.slot(Stage::First, 0, build, round);
             let mut both = [pair.fresh, pair.after];
             if random.chance(0.5) {
                 both.reverse();
@@ -337,12 +337,7 @@ impl Runner<'_> {
     }
 }
 
-/// The slot of an execution of the only version.
-fn slot(builds: &Builds, build: usize, round: u32) -> Slot {
-    Slot { version: 0, stage: Stage::First, round, seed: builds.seeds[build] }
-}
-
 /// A step with the only version.
-fn step(build: usize, round: u32, initial_state: u64) -> Step {
-    Step { round: round as usize, build, benchmark: 0, versions: vec![0], initial_state }
+fn step(build: usize, round: usize, initial_state: u64) -> Step {
+    Step { round, build, benchmark: 0, versions: vec![0], initial_state }
 }

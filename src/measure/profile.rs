@@ -36,8 +36,7 @@ impl Runner<'_> {
         benchmark: &Benchmark,
         iterations: Option<u64>,
     ) -> Result<(Profile, u64)> {
-        let missing = || Error::new(Exit::Internal, format!("{benchmark} is not listed"));
-        let target = version.target_of(benchmark).ok_or_else(missing)?;
+        let target = version.listed_target(benchmark)?;
         if target.harness.kind().is_program() {
             let what = format!("the instructions of {benchmark} cannot be counted by function");
             return Err(

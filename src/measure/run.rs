@@ -20,7 +20,7 @@ use super::{
 use crate::{
     builds::{LinkedBuild, VersionBuilds},
     config::SamplingConfig,
-    error::{Error, Exit, Result},
+    error::{Exit, Result},
     harness::{Conditions, Executable},
     machine::available_memory,
     model::{
@@ -278,10 +278,7 @@ impl Runner<'_> {
         benchmark: &Benchmark,
     ) -> Result<Subject<'v>> {
         let in_version = |(version, builds): (&'v ListedVersion, &VersionBuilds)| {
-            let Some(target) = version.target_of(benchmark) else {
-                let what = format!("{benchmark} is not in {}", version.version);
-                return Err(Error::new(Exit::Internal, what));
-            };
+            let target = version.listed_target(benchmark)?;
             let harness = &*target.harness;
             let library = match harness.kind() {
                 HarnessKind::Custom => {
@@ -410,12 +407,7 @@ impl<'m> Measuring<'m> {
     }
 
     pub(super) fn slot(&self, step: &Step, version: usize) -> Slot {
-        Slot {
-            version,
-            stage: self.stage,
-            round: u32::try_from(step.round).unwrap_or(u32::MAX),
-            seed: self.builds.seeds[step.build],
-        }
+        self.builds.slot(self.stage, version, step.build, step.round)
     }
 }
 

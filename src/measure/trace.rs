@@ -17,7 +17,7 @@ use super::{ListedVersion, Runner, version::VersionFiles};
 use crate::{
     builds::{ListedExecutable, files, this_executable},
     elf::{self, Digest, LinkedFunction, instance_of},
-    error::{Context, Error, Exit, Result},
+    error::{Context, Exit, Result},
     harness::{Conditions, Executable, Harness, Scratch},
     impact::{IncompleteTrace, Needs, Trace},
     model::{
@@ -188,10 +188,7 @@ impl Runner<'_> {
         of: &Traceable<'v>,
         benchmark: &'v Benchmark,
     ) -> Result<Subject<'v>> {
-        let target = of.version.target_of(benchmark).ok_or_else(|| {
-            let what = format!("{benchmark} is not in {}", of.version.version);
-            Error::new(Exit::Internal, what)
-        })?;
+        let target = of.version.listed_target(benchmark)?;
         let executable = Executable { path: of.listed.path.clone(), ..target.executable.clone() };
         let harness = &*target.harness;
         let request = self.settings.efforts.for_benchmark(benchmark).request();

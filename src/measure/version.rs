@@ -17,7 +17,7 @@ use tracing::info_span;
 use crate::{
     builds::{BuildEnv, Compilation, Source, files},
     elf::{Digest, FunctionSet},
-    error::{Error, Result},
+    error::{Error, Exit, Result},
     git::Checkout,
     harness::{Conditions, Filter, Harness, Renamed, has_threads},
     impact::FileState,
@@ -233,6 +233,13 @@ impl ListedVersion {
             }
             (None, Some((_, true))) => Absence::Features,
             (None, Some((_, false))) => Absence::Unselected,
+        })
+    }
+
+    /// The target that lists a benchmark, which must be in this version.
+    pub(super) fn listed_target(&self, benchmark: &Benchmark) -> Result<&ListedTarget> {
+        self.target_of(benchmark).ok_or_else(|| {
+            Error::new(Exit::Internal, format!("{benchmark} is not in {}", self.version))
         })
     }
 

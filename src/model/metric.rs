@@ -171,7 +171,7 @@ mod tests {
     fn metric_name_determines_its_unit() {
         assert_eq!("wall".parse(), Ok(Metric::wall()));
         assert_eq!("peak-memory".parse::<Metric>().unwrap().unit, Unit::Bytes);
-        let refusal = "memory".parse::<Metric>().unwrap_err().to_string();
+        let refusal = "memory".parse::<Metric>().unwrap_err();
         assert!(
             refusal.contains("`memory`; there are wall, cpu, user, system, peak-memory,"),
             "{refusal}"

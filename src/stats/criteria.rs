@@ -378,7 +378,7 @@ mod tests {
             assert_eq!(rule.to_string().parse(), Ok(rule));
         }
         assert_eq!(
-            "pairs".parse::<Rule>().unwrap_err().to_string(),
+            "pairs".parse::<Rule>().unwrap_err(),
             "no rule is called `pairs`; there are paired, overlap"
         );
     }

@@ -204,7 +204,7 @@ mod tests {
             assert_eq!(estimator.to_string().parse(), Ok(estimator));
         }
         assert_eq!(
-            "average".parse::<Estimator>().unwrap_err().to_string(),
+            "average".parse::<Estimator>().unwrap_err(),
             "no estimator is called `average`; there are mean, trimmed-mean, median, lower-quartile, \
              minimum"
         );

@@ -253,7 +253,7 @@ fn docs_reference_is_complete() {
     let reference = reference();
     let help = Cli::definition();
     let commands = help.get_subcommands().map(|command| command.get_name().to_owned());
-    let unknown = "none".parse::<Metric>().unwrap_err().to_string();
+    let unknown = "none".parse::<Metric>().unwrap_err();
     let metrics = unknown.rsplit_once("there are ").unwrap().1.split(", ").map(str::to_owned);
     // The keys of bench.toml are explained in bench.toml.example, which its own test holds complete.
     let names = commands
