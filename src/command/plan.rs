@@ -98,7 +98,7 @@ fn report(
             links.get(&benchmark.bench_target()).copied().unwrap_or((Duration::ZERO, 1));
         let expected = stored.expected(&found, &decider, &criteria)?;
         let costs = Costs { link, sharing, ..costs };
-        planned.push(PlannedBenchmark::new(found, costs, expected, criteria));
+        planned.push(PlannedBenchmark::new(found, costs, expected.as_ref(), criteria));
     }
     let failed_targets = listed.listing.failures.clone();
     let (version, criteria) = (listed.version.clone(), verdicts.criteria);

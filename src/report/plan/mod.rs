@@ -252,7 +252,7 @@ impl PlannedBenchmark {
     pub fn new(
         found: LevelsFound,
         costs: Costs,
-        expected: Option<Expected>,
+        expected: Option<&Expected>,
         criteria: Criteria,
     ) -> Self {
         let LevelsFound { interleaving, data, summary, .. } = &found;

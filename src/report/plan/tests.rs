@@ -65,7 +65,7 @@ fn planned(id: &str, layout: f64, start: f64, noise: f64) -> PlannedBenchmark {
         start: Duration::from_millis(20),
         measurement: Duration::from_millis(5),
     };
-    PlannedBenchmark::new(found, costs, expected, criteria)
+    PlannedBenchmark::new(found, costs, expected.as_ref(), criteria)
 }
 
 fn report(id: &str, half_width: Option<f64>) -> PlanReport {
