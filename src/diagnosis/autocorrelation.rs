@@ -6,8 +6,9 @@ use serde::Serialize;
 
 use super::{
     InsufficientData, Options,
+    execution::{Execution, long_enough},
     states::estimate_parts,
-    values::{Execution, Ranks, long_enough, mean, quantile, sorted},
+    values::{Ranks, mean, quantile, sorted},
 };
 use crate::stats::{
     Estimator, Interval, Moments,

@@ -5,7 +5,8 @@ use serde::Serialize;
 
 use super::{
     InsufficientData, Options,
-    values::{Execution, mean, shortest, sorted},
+    execution::{Execution, shortest},
+    values::{mean, sorted},
 };
 use crate::stats::{Estimator, Interval, Moments, Scratch, distribution::chi_squared_quantile};
 

@@ -1,9 +1,6 @@
 //! Cheap checks of the measurements of a comparison. They only suggest a diagnosis; they do not replace one.
 
-use super::{
-    Options, Trend,
-    values::{executions, sorted},
-};
+use super::{Options, Trend, execution::executions, values::sorted};
 use crate::stats::{Measurements, Moments};
 
 /// A reason to run a diagnosis. Sizes are relative: .01 is 1 %.

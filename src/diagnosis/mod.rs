@@ -30,9 +30,14 @@
 )]
 
 mod advice;
+mod answer;
 mod autocorrelation;
+mod changes;
 mod control;
+mod density;
+mod dip;
 mod estimators;
+mod execution;
 mod findings;
 mod hints;
 mod influence;
@@ -50,19 +55,21 @@ use crate::stats::{Estimator, StatsError, plan::Cost};
 
 pub use crate::stats::FTest;
 pub use advice::{Advice, Repetitions};
+pub use answer::{Answer, InsufficientData, serialize_answer};
 pub use autocorrelation::Autocorrelation;
 pub use control::Control;
+pub use density::Densities;
 pub use estimators::{EstimatorPrecision, Estimators};
-pub use findings::{Answer, Diagnosis, InsufficientData, diagnose, serialize_answer};
+pub use execution::{Position, parts};
+pub use findings::{Diagnosis, diagnose};
 pub use hints::{Hint, hints, two_groups};
 pub use influence::{Influence, Level};
 pub use length::{Length, LengthPoint};
 pub use level_shifts::{Class, LevelShifts, Segment, Segments};
 pub use multimodality::{Modes, Multimodality};
 pub use order_effect::{AfterOne, OrderEffect, OrderEffects};
-pub use states::{Densities, State, SteadyStates};
+pub use states::{State, SteadyStates};
 pub use trend::Trend;
-pub use values::{Position, parts};
 pub use variance::{Shares, Variance};
 pub use warning::Warning;
 

@@ -1,6 +1,6 @@
 //! Simulated benchmarks of known truth, for the tests.
 
-use super::{Position, values::Execution};
+use super::{Position, execution::Execution};
 use crate::{
     model::Metric,
     stats::{Measurements, Random},

@@ -6,7 +6,8 @@ use serde::Serialize;
 
 use super::{
     InsufficientData, Options, SIGNIFICANT,
-    values::{Execution, Ranks, mean, mean_interval, parts, shortest, sorted},
+    execution::{Execution, parts, shortest},
+    values::{Ranks, mean, mean_interval, sorted},
 };
 use crate::stats::{
     Interval,

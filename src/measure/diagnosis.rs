@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::{
     Builds, ExperimentSettings, ListedTarget, ListedVersion, Runner, StartedExperiment,
-    interleaving_support::alone,
+    preloaded::alone,
     run::{Ended, Measuring},
     schedule::Step,
     subject::{BuiltProgram, Subject, outcome_of},

@@ -12,9 +12,8 @@ use tracing::{debug, info};
 
 use super::{
     ListedVersion, Runner, StartedExperiment,
-    interleaving_support::{
-        Attempt, Both, PreloadedLibrary, ProcessUse, Sharing, SupportTable, both, panicked,
-    },
+    interleaving_support::{Attempt, Both, ProcessUse, Sharing, SupportTable, both, panicked},
+    preloaded::PreloadedLibrary,
     run::{Ended, Measuring},
     schedule::Step,
     slices::{LARGE, faster, may_be_caches, most_slower, slice_of},

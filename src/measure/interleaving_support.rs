@@ -1,16 +1,13 @@
 //! Executes both versions of a benchmark at once, interleaved, and finds out whether the benchmark
 //! supports that.
 
-use std::{
-    path::{Path, PathBuf},
-    thread,
-    time::Duration,
-};
+use std::{path::Path, thread, time::Duration};
 
 use tracing::debug;
 
 use super::{
-    programs,
+    preloaded::PreloadedLibrary,
+    program_use,
     subject::{BuiltProgram, InVersion, Obstacle, outcome_of},
 };
 use crate::{
@@ -106,7 +103,7 @@ impl SupportTable<'_> {
         let mut attempts = outcomes.into_iter().zip(&members).map(|(outcome, member)| {
             if member.is_program() {
                 let switches = |execution: &mut Execution| {
-                    programs::switches(execution).map_err(Obstacle::Unavailable)
+                    program_use::switches(execution).map_err(Obstacle::Unavailable)
                 };
                 return Ok(attempt(outcome, sharing, switches));
             }
@@ -271,27 +268,6 @@ impl Cpus {
         self.next += 1;
         cpu
     }
-}
-
-/// The library, made for this machine.
-pub(super) struct PreloadedLibrary {
-    /// Its file.
-    pub(super) path: PathBuf,
-    /// The CPUs on which executions may run.
-    pub(super) cpus: Vec<usize>,
-}
-
-/// Executes alone under these conditions. With the library, the time excludes interruptions, and the readings of the clock
-/// are known.
-pub(super) fn alone<T>(
-    library: Option<&PreloadedLibrary>,
-    executable: &Executable,
-    conditions: &Conditions<'_>,
-    execute: impl FnOnce(&Conditions<'_>) -> Result<T>,
-) -> Result<T> {
-    let Some(library) = library else { return execute(conditions) };
-    let member = InterleavedProcess::alone(&library.path, &library.cpus, &executable.directory)?;
-    execute(&Conditions { member: Some(&member), ..*conditions })
 }
 
 #[cfg(test)]

@@ -5,12 +5,15 @@
 //! another speed on one CPU: these run sequentially. So do programs that the other version might notice, since both would
 //! write the same files or need the same port.
 
-use std::{mem, time::Duration};
-
-use super::{ListedVersion, Runner, schedule::Step, subject::Subject};
+use super::{
+    ListedVersion, Runner,
+    program_use::{is_certain, unavailable_by},
+    schedule::Step,
+    subject::Subject,
+};
 use crate::{
     error::{Exit, Result},
-    model::{AtEnd, Benchmark, Execution, Incident, InterleavingUnavailable, Resources},
+    model::{Benchmark, InterleavingUnavailable, Resources},
 };
 
 /// The largest number of executions of a version that show what it does.
@@ -71,180 +74,5 @@ impl Runner<'_> {
         };
         let traces = self.trace(&traceable, &[(benchmark, None)], &mut || ())?;
         Ok(traces.first().filter(|trace| !trace.is_none()).map(|trace| trace.is_private))
-    }
-}
-
-/// A program computes alone, one thread at a time, if its CPU time is at least this share of its run time, and at most
-/// [`MOST`].
-const LEAST: f64 = 0.95;
-/// See [`LEAST`].
-const MOST: f64 = 1.05;
-/// A difference below this only starts and ends the process.
-const LITTLE: Duration = Duration::from_millis(1);
-
-/// Why a program cannot run at once with another one, by executions of it alone, of which there is at least one.
-pub(super) fn unavailable_by(alone: &[Resources]) -> Option<InterleavingUnavailable> {
-    let found: Vec<Found> = alone.iter().map(Found::by).collect();
-    let has = |one: Found| found.contains(&one);
-    if has(Found::Unknown) {
-        Some(InterleavingUnavailable::UnknownProgram)
-    } else if has(Found::Processes) {
-        Some(InterleavingUnavailable::StartsProcesses)
-    } else if has(Found::Parallel) {
-        Some(InterleavingUnavailable::Parallel)
-    } else if has(Found::Computes) || has(Found::OneAtATime) {
-        None
-    } else if has(Found::WaitsOrThreads) {
-        Some(InterleavingUnavailable::Parallel)
-    } else {
-        Some(InterleavingUnavailable::Waits)
-    }
-}
-
-/// True if another execution would hardly show something else than this one.
-pub(super) fn is_certain(alone: &Resources) -> bool {
-    match Found::by(alone) {
-        Found::Unknown | Found::Processes | Found::Parallel | Found::Computes => true,
-        // The first one may wait for its file from the disk, the host of a virtual machine takes time that the kernel does
-        // not show, and threads may happen to run one after the other.
-        Found::OneAtATime | Found::WaitsOrThreads | Found::Waits => false,
-    }
-}
-
-/// What an execution alone has shown.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Found {
-    /// The kernel shows nothing.
-    Unknown,
-    /// It started processes.
-    Processes,
-    /// Threads computed at the same time.
-    Parallel,
-    /// Its first thread computed all the time.
-    Computes,
-    /// Several threads computed, and hardly any two at the same time.
-    OneAtATime,
-    /// It waited, or threads other than the first were ready to run while others used the CPU, which is unknown of them.
-    WaitsOrThreads,
-    /// It waited.
-    Waits,
-}
-
-impl Found {
-    fn by(resources: &Resources) -> Self {
-        let Some(AtEnd { first_thread, queued, had_children }) = resources.at_end else {
-            return Self::Unknown;
-        };
-        // Without the time in which others had its CPU.
-        let (own, cpu) = (resources.wall.saturating_sub(queued), resources.cpu());
-        let has_threads = cpu.saturating_sub(first_thread) > LITTLE;
-        if had_children {
-            Self::Processes
-        } else if cpu > own.mul_f64(MOST) && cpu.saturating_sub(own) > LITTLE {
-            Self::Parallel
-        } else if cpu < own.mul_f64(LEAST) && own.saturating_sub(cpu) > LITTLE {
-            if has_threads { Self::WaitsOrThreads } else { Self::Waits }
-        } else if has_threads {
-            Self::OneAtATime
-        } else {
-            Self::Computes
-        }
-    }
-}
-
-/// The switches between two programs that ran at once, in the execution of one of them, or the reason why it does not
-/// count. Its wall time does not show whether it waits.
-pub(super) fn switches(execution: &mut Execution) -> Result<u64, InterleavingUnavailable> {
-    let AtEnd { had_children, .. } =
-        execution.resources.at_end.ok_or(InterleavingUnavailable::UnknownProgram)?;
-    let is_left = |incident: &Incident| matches!(incident, Incident::LeftBehind(_));
-    if had_children || execution.incidents.iter().any(is_left) {
-        return Err(InterleavingUnavailable::StartsProcesses);
-    }
-    // The kernel does not count separately how often it preempted a program for a third one.
-    Ok(mem::take(&mut execution.resources.involuntary_switches))
-}
-
-#[cfg(test)]
-mod tests {
-    use std::slice;
-
-    use super::*;
-    use crate::model::testing;
-
-    /// The resources of a program, in milliseconds of wall time, CPU time and queueing.
-    fn used(wall: u64, cpu: u64, queued: u64, had_children: bool) -> Resources {
-        let [wall, user, queued] = [wall, cpu, queued].map(Duration::from_millis);
-        let at_end = Some(AtEnd { first_thread: user, queued, had_children });
-        Resources { wall, user, at_end, ..testing::resources() }
-    }
-
-    #[test]
-    fn program_runs_at_once_if_it_computes_alone() {
-        use InterleavingUnavailable::{Parallel, StartsProcesses, UnknownProgram, Waits};
-        for (resources, expected) in [
-            (used(100, 96, 0, false), None),
-            (used(100, 60, 39, false), None),
-            (used(100, 94, 0, false), Some(Waits)),
-            (used(100, 60, 30, false), Some(Waits)),
-            (used(100, 105, 0, false), None),
-            (used(100, 107, 0, false), Some(Parallel)),
-            (used(100, 99, 0, true), Some(StartsProcesses)),
-            (used(100, 150, 0, true), Some(StartsProcesses)),
-            // Starting and ending takes as long.
-            (used(2, 1, 0, false), None),
-            (testing::resources(), Some(UnknownProgram)),
-        ] {
-            assert_eq!(unavailable_by(slice::from_ref(&resources)), expected, "{resources:?}");
-        }
-    }
-
-    #[test]
-    fn several_executions_show_what_one_may_hide() {
-        use InterleavingUnavailable::{Parallel, Waits};
-        let with_threads =
-            |cpu| Resources { user: Duration::from_millis(cpu), ..used(100, 1, 0, false) };
-        let (waits, computes) = (used(100, 50, 0, false), used(100, 99, 0, false));
-        let (parallel, one_at_a_time, unknown) =
-            (with_threads(150), with_threads(99), with_threads(50));
-        for (certain, all) in [
-            (true, [&parallel, &computes]),
-            (false, [&one_at_a_time, &waits]),
-            (false, [&unknown; 2]),
-        ] {
-            assert!(all.into_iter().all(|alone| is_certain(alone) == certain));
-        }
-        assert!(is_certain(&used(100, 99, 0, true)) && is_certain(&testing::resources()));
-        for (alone, expected) in [
-            ([&waits, &waits, &computes], None),
-            ([&waits, &waits, &waits], Some(Waits)),
-            ([&one_at_a_time, &one_at_a_time, &one_at_a_time], None),
-            ([&one_at_a_time, &unknown, &parallel], Some(Parallel)),
-            ([&unknown, &one_at_a_time, &unknown], None),
-            ([&unknown, &waits, &unknown], Some(Parallel)),
-        ] {
-            assert_eq!(unavailable_by(&alone.map(Clone::clone)), expected);
-        }
-    }
-
-    #[test]
-    fn switches_are_those_between_the_versions() {
-        use InterleavingUnavailable::{StartsProcesses, UnknownProgram};
-        let execution = |resources, incidents| Execution {
-            resources: Resources { involuntary_switches: 20, ..resources },
-            incidents,
-            ..testing::execution(testing::request(), Vec::new())
-        };
-        let mut at_once = execution(used(200, 100, 90, false), Vec::new());
-        assert_eq!(switches(&mut at_once), Ok(20));
-        assert_eq!(at_once.resources.involuntary_switches, 0);
-        let left = vec![Incident::LeftBehind(vec!["server".to_owned()])];
-        for (resources, incidents, expected) in [
-            (used(200, 100, 90, false), left, StartsProcesses),
-            (used(200, 100, 90, true), Vec::new(), StartsProcesses),
-            (testing::resources(), Vec::new(), UnknownProgram),
-        ] {
-            assert_eq!(switches(&mut execution(resources, incidents)), Err(expected));
-        }
     }
 }

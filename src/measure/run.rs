@@ -10,9 +10,10 @@ use tracing::{debug, info, info_span};
 
 use super::{
     Builds, ListedVersion, Runner, StartedExperiment,
-    interleaving_support::{Cpus, PreloadedLibrary, Sharing, alone},
+    interleaving_support::{Cpus, Sharing},
     missing_files::missing_files,
     plan::{Pace, stage_seed},
+    preloaded::{PreloadedLibrary, alone},
     schedule::{Queue, ScheduleShape, Step, schedule},
     slices::Alone,
     subject::{BuiltProgram, InVersion, Obstacle, Retuning, Subject, outcome_of},

@@ -8,15 +8,15 @@ use std::{
 
 use tracing::info_span;
 
-use super::interleaving_support::PreloadedLibrary;
+use super::{preloaded::PreloadedLibrary, settings::ExperimentSettings};
 use crate::{
     builds::{self, BuildEnv},
-    config::{BuildSettings, SamplingConfig, SamplingConfigs},
+    config::SamplingConfig,
     error::{Error, Exit, Result},
-    harness::{Conditions, Filter},
+    harness::Conditions,
     impact::Needs,
     machine::doctor,
-    model::{Benchmark, DiagnosisSettings, Incident, Mode, Partition, Version},
+    model::{Benchmark, Incident, Mode, Partition, Version},
     process::{self, Interrupt, SavedHandler},
     project::Project,
     store::{self, Store},
@@ -226,25 +226,4 @@ pub trait Observer: builds::Observer + store::Observer {
 
     /// A benchmark's own harness cannot do all that is requested, for the reason in `note`.
     fn note(&self, note: &str);
-}
-
-/// The settings of an experiment, resolved from flags, `bench.toml` and defaults.
-#[derive(Clone, Debug)]
-pub struct ExperimentSettings {
-    /// Settings of the builds.
-    pub builds: BuildSettings,
-    /// The sampling of each benchmark.
-    pub efforts: SamplingConfigs,
-    /// The mode for two versions; a single version is always measured sequentially.
-    pub mode: Mode,
-    /// The benchmarks to measure, and with them the bench targets to compile.
-    pub filter: Filter,
-    /// The deadline of one execution; derived from its request when absent.
-    pub deadline: Option<Duration>,
-    /// The number of benchmarks to execute at once, where they can be interleaved.
-    pub parallel: u32,
-    /// The CPU to run benchmarks on.
-    pub cpu: Option<usize>,
-    /// The diagnosis that this experiment is part of, if any.
-    pub diagnosis: Option<DiagnosisSettings>,
 }

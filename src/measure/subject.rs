@@ -6,7 +6,7 @@ use std::{cmp::Ordering, collections::HashSet, path::PathBuf, time::Duration};
 use tracing::info;
 
 use super::{
-    interleaving_support::PreloadedLibrary,
+    preloaded::PreloadedLibrary,
     slices::{Alone, longer_slice},
 };
 use crate::{
@@ -179,6 +179,13 @@ impl Subject<'_> {
                     self.meet(Obstacle::Unavailable(InterleavingUnavailable::SlowerInterleaved));
                 }
             },
+            // It is too short for longer slices, which it was slower without.
+            Obstacle::Unavailable(InterleavingUnavailable::NoClock)
+                if self.threads == Threads::Together && self.slice > SLICE =>
+            {
+                self.slice = SLICE;
+                self.meet(Obstacle::Unavailable(InterleavingUnavailable::SlowerInterleaved));
+            }
             Obstacle::Unavailable(unavailable) => {
                 info!("{} is measured sequentially: {unavailable}", self.benchmark);
                 self.unavailable = Some(unavailable);
@@ -392,6 +399,18 @@ mod tests {
         assert!(!subject([&divan, &criterion]).is_tunable());
         assert!(!subject([&Native, &criterion]).is_tunable());
         assert!(!subject([&criterion, &Native]).is_tunable());
+    }
+
+    #[test]
+    fn benchmark_that_is_too_short_for_longer_slices_is_slower_interleaved() {
+        for (slice, expected) in [
+            (SLICE, InterleavingUnavailable::NoClock),
+            (10 * SLICE, InterleavingUnavailable::SlowerInterleaved),
+        ] {
+            let mut subject = Subject { slice, ..subject([&Native, &Native]) };
+            subject.meet(Obstacle::Unavailable(InterleavingUnavailable::NoClock));
+            assert_eq!(subject.unavailable, Some(expected));
+        }
     }
 
     #[test]

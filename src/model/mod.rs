@@ -33,12 +33,14 @@ mod acceptance;
 mod benchmark;
 mod execution;
 mod experiment;
+mod experiment_kind;
 mod format;
 mod interleaving;
 mod layout;
 mod machine;
 mod metric;
 pub mod nanoseconds;
+mod partition;
 mod queue;
 pub mod secret;
 mod settings;
@@ -57,6 +59,9 @@ pub use execution::{
 pub use experiment::{
     ExperimentPlan, InterimAnalyses, PlannedBenchmark, PlannedVersion, SampleSizes, Slot, Stage,
 };
+pub use experiment_kind::{
+    COUNTED_KEY, COUNTING_KEY, COUNTING_RULES, DiagnosisPart, DiagnosisSettings,
+};
 pub use format::{Format, is_plain_web_address};
 pub use interleaving::{
     InterleavingUnavailable, MOST_PARALLEL, Mode, SLOWER_THAN_ALONE, Schedule, Threads,
@@ -64,14 +69,12 @@ pub use interleaving::{
 pub use layout::{Layout, LayoutSeed, Strategy, derive_seed, first_stage_seed};
 pub use machine::{Disturbance, Finding, MANY_SWITCHES, Machine, Severity, findings_summary};
 pub use metric::{Metric, Unit};
+pub use partition::Partition;
 pub use queue::{Job, JobState, Priority, Worker, short_versions};
-pub use settings::{
-    COUNTED_KEY, COUNTING_KEY, COUNTING_RULES, CompileSettings, DiagnosisPart, DiagnosisSettings,
-    settings_words,
-};
+pub use settings::{CompileSettings, settings_words};
 pub use setup::{Setup, SetupRule, Setups};
 pub use skip_reason::{Absence, AbsentBenchmark, RemovedBenchmark, SkipReason};
-pub use target::{BenchTarget, FailedTarget, Member, Members, Partition, TargetFilter};
+pub use target::{BenchTarget, FailedTarget, Member, Members, TargetFilter};
 pub use version::{
     CommitRange, CommitTitle, DependencyChange, Implementation, Implementations, MOST_LISTED,
     OBJECT_ID, PlacedCommit, Variant, Version, VersionChanges, rfc3339_of_seconds,

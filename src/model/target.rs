@@ -1,11 +1,10 @@
-//! A bench target, and the user's selection of bench targets and of a part of all benchmarks.
+//! A bench target, and the user's selection of bench targets.
 
-use std::{fmt, path::PathBuf, str::FromStr};
+use std::{fmt, path::PathBuf};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::Benchmark;
 use crate::error::{Error, Exit};
 
 /// A bench target of a workspace: one executable with benchmarks, or a program that is itself one benchmark.
@@ -101,75 +100,9 @@ impl TargetFilter {
     }
 }
 
-/// The largest number of parts.
-const MOST: u32 = 1_000;
-
-/// One of several disjoint parts, which together cover all benchmarks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Partition {
-    /// The number of this part, from 1.
-    #[schemars(range(min = 1))]
-    pub part: u32,
-    /// The number of parts.
-    #[schemars(range(min = 1))]
-    pub of: u32,
-}
-
-impl Partition {
-    /// True if the numbers are valid: a partition from a file need not be.
-    pub fn is_possible(self) -> bool {
-        self.checked().is_ok()
-    }
-
-    fn checked(self) -> Result<Self, String> {
-        match (self.part, self.of) {
-            (_, 0) => Err("there is at least one part; example: hash:1/3".to_owned()),
-            (_, of) if of > MOST => Err(format!("the maximum is {MOST} parts")),
-            (part, of) if part == 0 || part > of => {
-                Err(format!("the parts are 1 to {of}, and {part} is none of them"))
-            }
-            _ => Ok(self),
-        }
-    }
-
-    /// True if the benchmark belongs to this part. Only its name decides, so that all versions and machines agree.
-    pub fn has(self, benchmark: &Benchmark) -> bool {
-        let Benchmark { package, target, name } = benchmark;
-        let mut hasher = blake3::Hasher::new();
-        for word in [package, target, &name.id] {
-            hasher.update(&(word.len() as u64).to_le_bytes()).update(word.as_bytes());
-        }
-        let hash = hasher.finalize();
-        let mut first = [0; 8];
-        first.copy_from_slice(&hash.as_bytes()[..8]);
-        u64::from_le_bytes(first) % u64::from(self.of.max(1)) + 1 == u64::from(self.part)
-    }
-}
-
-impl fmt::Display for Partition {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "hash:{}/{}", self.part, self.of)
-    }
-}
-
-impl FromStr for Partition {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let numbers = || {
-            let (part, of) = text.strip_prefix("hash:")?.split_once('/')?;
-            Some((part.parse().ok()?, of.parse().ok()?))
-        };
-        let (part, of) =
-            numbers().ok_or_else(|| format!("`{text}` is not a part; example: hash:1/3"))?;
-        Self { part, of }.checked()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Name;
 
     #[test]
     fn target_filter_admits_what_all_its_parts_admit() {
@@ -189,45 +122,5 @@ mod tests {
         assert!(!admits(&["xml"], &[], &[]));
         assert!(!admits(&[], &["json"], &[]));
         assert!(!admits(&["json"], &[], &["print"]));
-    }
-
-    fn benchmark(id: &str) -> Benchmark {
-        Benchmark { package: "p".to_owned(), target: "t".to_owned(), name: Name::plain(id) }
-    }
-
-    #[test]
-    fn partition_puts_each_benchmark_in_exactly_one_part() {
-        for of in [1, 2, 3, 7] {
-            for id in (0..200).map(|number| format!("parse/{number}")) {
-                let has = |part: &u32| Partition { part: *part, of }.has(&benchmark(&id));
-                assert_eq!((1..=of).filter(has).count(), 1, "{id} of {of}");
-            }
-        }
-    }
-
-    #[test]
-    fn partition_of_a_benchmark_is_stable_across_versions() {
-        let part = |id: &str| {
-            let has = |part: &u32| Partition { part: *part, of: 4 }.has(&benchmark(id));
-            (1..=4).find(has).unwrap()
-        };
-        assert_eq!(["a", "b", "parse/words", "größe"].map(part), [3, 1, 3, 2]);
-    }
-
-    #[test]
-    fn partition_parts_are_about_equally_large() {
-        let first = Partition { part: 1, of: 4 };
-        let in_first = (0..1_000).filter(|number| first.has(&benchmark(&number.to_string())));
-        assert!((200..300).contains(&in_first.count()));
-    }
-
-    #[test]
-    fn partition_is_written_as_in_nextest() {
-        let third: Partition = "hash:3/4".parse().unwrap();
-        assert_eq!((third, third.to_string().as_str()), (Partition { part: 3, of: 4 }, "hash:3/4"));
-        for wrong in ["", "1/2", "hash:", "hash:1", "hash:0/2", "hash:3/2", "hash:1/0", "hash:-1/2"]
-        {
-            assert!(wrong.parse::<Partition>().is_err(), "{wrong}");
-        }
     }
 }

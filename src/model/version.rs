@@ -106,7 +106,7 @@ impl fmt::Display for Version {
 }
 
 /// The commits after one version, up to another: `A..B` of git.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
 pub struct CommitRange {
     /// The version before the first commit.
     pub after: Version,

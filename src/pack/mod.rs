@@ -8,12 +8,13 @@
 //! are relative and have no `..`; there are no links, owners or special files; all sizes are limited before anything is
 //! written; and nothing is used before the last digest is right.
 
+mod hashed;
 mod read;
 mod write;
 
 use std::{
     collections::BTreeSet,
-    io::{self, Read, Write},
+    io,
     path::{Component, Path, PathBuf},
 };
 
@@ -156,49 +157,6 @@ fn seal(digest: Digest) -> [u8; SEAL] {
     seal[16..48].copy_from_slice(digest.as_bytes());
     seal[48..].copy_from_slice(&EMPTY);
     seal
-}
-
-/// Reads or writes what `inner` does, and hashes it.
-struct Hashed<T> {
-    inner: T,
-    hasher: blake3::Hasher,
-    length: u64,
-}
-
-impl<T> Hashed<T> {
-    fn new(inner: T) -> Self {
-        Self { inner, hasher: blake3::Hasher::new(), length: 0 }
-    }
-
-    fn add(&mut self, bytes: &[u8]) {
-        self.hasher.update(bytes);
-        self.length += bytes.len() as u64;
-    }
-
-    /// The number of bytes so far, and their digest.
-    fn hashed(&self) -> (u64, Digest) {
-        (self.length, self.hasher.finalize().into())
-    }
-}
-
-impl<R: Read> Read for Hashed<R> {
-    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        let length = self.inner.read(out)?;
-        self.add(&out[..length]);
-        Ok(length)
-    }
-}
-
-impl<W: Write> Write for Hashed<W> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let length = self.inner.write(bytes)?;
-        self.add(&bytes[..length]);
-        Ok(length)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.inner.flush()
-    }
 }
 
 #[cfg(test)]

@@ -11,7 +11,9 @@ use flate2::bufread::GzDecoder;
 use serde::de::DeserializeOwned;
 use tar::{Archive, Entry};
 
-use super::{Hashed, INDEX, Index, IndexedFile, MOST_INDEX, SEAL, content_name, header, seal};
+use super::{
+    INDEX, Index, IndexedFile, MOST_INDEX, SEAL, content_name, hashed::Hashed, header, seal,
+};
 use crate::{
     elf::Digest,
     error::{Error, Exit, Result},

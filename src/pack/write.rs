@@ -14,7 +14,8 @@ use serde::Serialize;
 use tar::Builder;
 
 use super::{
-    Content, FORMAT, Hashed, INDEX, Index, IndexedFile, PackedFile, content_name, header, seal,
+    Content, FORMAT, INDEX, Index, IndexedFile, PackedFile, content_name, hashed::Hashed, header,
+    seal,
 };
 use crate::{
     elf::Digest,

@@ -84,14 +84,14 @@ pub struct Step {
 }
 
 /// A text on one line, made of spans; the further lines of a multi-line message follow it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Text {
     pub(super) spans: Vec<Span>,
     /// The further lines of a message, indented as written.
     pub(super) message: Option<String>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Span {
     pub text: String,
     pub role: Role,

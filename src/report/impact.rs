@@ -6,6 +6,7 @@ use std::collections::HashSet;
 use unicode_width::UnicodeWidthStr as _;
 
 use super::{
+    MOST_NAMES,
     document::Text,
     escape::escape_untrusted,
     grouped,
@@ -139,9 +140,6 @@ pub fn listed<T>(things: &[T], text: impl Fn(&T) -> Text, of_more: &str, most: u
     };
     if shown.is_empty() { last } else { Text::joined(shown, ", ").then(" and ").append(last) }
 }
-
-/// The maximum number of benchmarks named in a note.
-const MOST_NAMES: usize = 8;
 
 /// A note on benchmarks with the same impact.
 pub struct ImpactNote {

@@ -30,6 +30,11 @@ pub(crate) mod table;
 #[cfg(test)]
 pub(crate) mod testing;
 
+use std::{
+    collections::{HashMap, HashSet},
+    hash::Hash,
+};
+
 pub use html::file_name;
 pub use json::SCHEMA_VERSION;
 pub use sentence::idle_note;
@@ -79,11 +84,16 @@ impl Format {
     }
 }
 
+/// The maximum number of benchmarks or functions named in a list.
+const MOST_NAMES: usize = 8;
+
 /// Groups values by their keys, both in the order of their first appearance.
-fn grouped<K: PartialEq, V>(pairs: impl IntoIterator<Item = (K, V)>) -> Vec<(K, Vec<V>)> {
+fn grouped<K: Clone + Eq + Hash, V>(pairs: impl IntoIterator<Item = (K, V)>) -> Vec<(K, Vec<V>)> {
     let mut groups: Vec<(K, Vec<V>)> = Vec::new();
+    let mut places: HashMap<K, usize> = HashMap::new();
     for (key, value) in pairs {
-        match groups.iter_mut().find(|(known, _)| *known == key) {
+        let place = *places.entry(key.clone()).or_insert(groups.len());
+        match groups.get_mut(place) {
             Some((_, values)) => values.push(value),
             None => groups.push((key, vec![value])),
         }
@@ -92,14 +102,9 @@ fn grouped<K: PartialEq, V>(pairs: impl IntoIterator<Item = (K, V)>) -> Vec<(K, 
 }
 
 /// The values without repetitions, in the order of their first appearance.
-fn distinct<T: PartialEq>(values: impl IntoIterator<Item = T>) -> Vec<T> {
-    let mut all = Vec::new();
-    for value in values {
-        if !all.contains(&value) {
-            all.push(value);
-        }
-    }
-    all
+fn distinct<T: Clone + Eq + Hash>(values: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut met = HashSet::new();
+    values.into_iter().filter(|value| met.insert(value.clone())).collect()
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
+    MOST_NAMES,
     escape::{escape_untrusted, escape_untrusted_lines},
     names::{Names, short, with_metric},
     quantity::{changed, count, exact, p_value, percent, probability, size},
@@ -291,8 +292,6 @@ fn inconclusive_text(cause: InconclusiveReason) -> String {
 pub fn reached(p: f64, needed: f64) -> String {
     format!("{}, threshold {}", p_value(p), probability(needed))
 }
-
-const MOST_NAMES: usize = 8;
 
 /// The number of these entries.
 pub fn idle_number(idle: &[IdleAcceptance]) -> Option<String> {

@@ -8,7 +8,7 @@ use anstyle::{AnsiColor, Style};
 use super::escape::escape_untrusted;
 
 /// The role of a piece of text, which decides its colour on a terminal and its emphasis elsewhere.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Role {
     #[default]
     Plain,
@@ -24,7 +24,7 @@ pub enum Role {
 }
 
 /// The kind of a span, which decides its markup.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) enum Kind {
     #[default]
     Words,

@@ -13,11 +13,12 @@
 use std::collections::BTreeMap;
 
 use super::{
-    analysis::Assessment,
+    alpha_spending::AlphaSpending,
+    assessment::Assessment,
     comparison::{Change, Comparison, Direction},
     components::Interval,
-    criteria::{Criteria, Rule},
-    sequential::AlphaSpending,
+    criteria::Criteria,
+    rule::Rule,
     summary::Summary,
     verdict::{Evidence, InconclusiveReason, Verdict},
 };

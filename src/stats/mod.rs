@@ -39,7 +39,10 @@
     expect(clippy::float_cmp, reason = "where a test knows the exact result, it asks for that")
 )]
 
+mod achieved_power;
+mod alpha_spending;
 mod analysis;
+mod assessment;
 pub mod bisection;
 pub mod changes;
 mod comparison;
@@ -59,26 +62,29 @@ pub mod plan;
 pub mod power;
 mod proportion;
 mod random;
+mod rule;
 pub mod segmentation;
 pub mod sequential;
 mod sessions;
 mod summary;
 mod verdict;
 
-pub use analysis::{Analysis, Assessment, Decider, Decision};
+pub use achieved_power::{ABOVE_MIN_EFFECT, More, Power};
+pub use alpha_spending::{AlphaSpending, discoveries};
+pub use analysis::{Analysis, Decider, Decision};
+pub use assessment::Assessment;
 pub use comparison::{Change, Comparison, Direction};
 pub use components::{Components, FTest, Interval, Levels, Weights, or_infinite};
 pub use counted::{apart_by_chance, counts_needed, decide_counts, times_counted, varies};
-pub use criteria::{Criteria, MetricLimits, Rule};
+pub use criteria::{Criteria, MetricLimits};
 pub use data::{BuildMeasurements, InvalidMeasurement, MeasurementPosition, Measurements};
 pub use error::StatsError;
 pub use estimator::{Estimator, Scratch};
 pub use matching::{DifferenceShares, Method, Pairing, Unpaired};
 pub use moments::{Moments, median, slow, whole};
-pub use power::{ABOVE_MIN_EFFECT, More, Power};
 pub use proportion::Proportion;
 pub use random::Random;
-pub use sequential::{AlphaSpending, discoveries};
+pub use rule::Rule;
 pub use sessions::{Repeat, SessionVariance};
 pub use summary::{BuildSummary, ExecutionEstimate, Summary};
 pub use verdict::{Evidence, InconclusiveReason, Verdict};

@@ -4,11 +4,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    analysis::Assessment,
+    achieved_power::Power,
+    assessment::Assessment,
     comparison::{Change, Direction},
     criteria::Criteria,
     error::StatsError,
-    power::Power,
 };
 use crate::model::{Acceptance, SkipReason};
 

@@ -500,7 +500,7 @@ impl Import<'_> {
             return Err("an experiment has no version".into());
         }
         if !is_identity(&line.identity) {
-            return Err("an experiment has no identity of 32 hexadecimal digits".into());
+            return Err("an experiment has no identity of 32 lower-case hexadecimal digits".into());
         }
         if let Some(only) = self.selection.identity.filter(|only| *only != line.identity) {
             return Err(format!("the experiment is {}, not {only}", line.identity).into());
@@ -584,7 +584,7 @@ impl Import<'_> {
     }
 }
 
-/// True for the 32 hexadecimal digits of an identity.
+/// True for the 32 lower-case hexadecimal digits of an identity.
 pub fn is_identity(text: &str) -> bool {
     text.len() == 32 && text.bytes().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'))
 }

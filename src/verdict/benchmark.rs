@@ -7,12 +7,16 @@ use std::{
     time::SystemTime,
 };
 
-use super::{relation::VersionRef, results::Results};
+use super::{
+    interleaving::{self, Interleaving, Mixed},
+    relation::VersionRef,
+    results::Results,
+};
 use crate::{
     error::Result,
     model::{
         BenchTarget, Benchmark, Execution, InterleavingUnavailable, Layout, LayoutSeed, Metric,
-        Mode, Schedule, Slot, Stage, Threads, Throughput, Unmeasured,
+        Mode, Schedule, Slot, Stage, Throughput, Unmeasured,
     },
     stats::{Criteria, Estimator, Measurements, Repeat, SessionVariance, Summary, paired_ratio},
     store::{ExperimentId, RecordedBuild, StoredExecution},
@@ -249,7 +253,7 @@ impl BenchmarkResults<'_> {
     /// The estimator that reduces each execution of one stage to a single value.
     pub fn estimator(&self, place: VersionRef, stage: Stage, criteria: &Criteria) -> Estimator {
         let executions = self.executions(place, stage).map(|(_, execution)| execution);
-        estimator(criteria, executions)
+        interleaving::estimator(criteria, executions)
     }
 
     /// The summary of some builds in one metric; `None` without measurements.
@@ -332,149 +336,5 @@ impl BenchmarkResults<'_> {
             }
         }
         Ok(!programs.is_empty())
-    }
-}
-
-/// The interleaving that all executions of a benchmark share.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Interleaving {
-    /// Interleaved, or sequential.
-    pub mode: Mode,
-    /// Where its threads ran, if it was interleaved.
-    pub threads: Threads,
-    /// The reason why interleaving was requested but not possible.
-    pub unavailable: Option<InterleavingUnavailable>,
-    /// The time of an iteration in ns when the benchmark is executed alone, where it is known of an interleaved one. The
-    /// longest, if experiments know several.
-    pub alone: Option<f64>,
-}
-
-/// Some executions ran interleaved and others alone, or their threads ran elsewhere: their
-/// values are different quantities and cannot be compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Mixed;
-
-impl Interleaving {
-    /// The interleaving of these executions; `None` without executions.
-    ///
-    /// Fails with [`Mixed`] if they do not share one mode.
-    pub(super) fn summarize<'e>(
-        executions: impl IntoIterator<Item = &'e Execution>,
-    ) -> Result<Option<Self>, Mixed> {
-        let mut all: Option<Self> = None;
-        for execution in executions {
-            let one = Self { alone: execution.alone, ..Self::from(execution.schedule) };
-            let known = all.get_or_insert(one);
-            if (known.mode, known.threads) != (one.mode, one.threads) {
-                return Err(Mixed);
-            }
-            // With several reasons, the same one is reported in any order of executions.
-            known.unavailable = known.unavailable.into_iter().chain(one.unavailable).min();
-            known.alone = known.alone.into_iter().chain(one.alone).reduce(f64::max);
-        }
-        Ok(all)
-    }
-}
-
-impl From<Schedule> for Interleaving {
-    fn from(schedule: Schedule) -> Self {
-        let (threads, _) = schedule.interleaved().unwrap_or_default();
-        Self { mode: schedule.mode(), threads, unavailable: schedule.unavailable(), alone: None }
-    }
-}
-
-/// The estimator that the user asked for, or the one that suits how these executions were measured.
-///
-/// A version that runs alone is only ever slowed down by disturbances, so its smallest measurement
-/// is the least disturbed one. Interleaved versions meet the same disturbances, which cancel in the
-/// ratio of neighbouring measurements; a disturbance of one version alone is seldom among the
-/// fastest neighbours.
-pub(super) fn estimator<'e>(
-    criteria: &Criteria,
-    executions: impl IntoIterator<Item = &'e Execution>,
-) -> Estimator {
-    criteria.estimator.unwrap_or_else(|| {
-        let interleaved = Some(Mode::Interleaved);
-        match Interleaving::summarize(executions) {
-            Ok(all) if all.map(|all| all.mode) == interleaved => Estimator::Pairwise,
-            _ => Estimator::Minimum,
-        }
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::model::testing;
-
-    fn executions(schedule: &[Schedule]) -> Vec<Execution> {
-        let with = |schedule: &Schedule| Execution {
-            schedule: *schedule,
-            ..testing::execution(testing::request(), Vec::new())
-        };
-        schedule.iter().map(with).collect()
-    }
-
-    #[test]
-    fn summarize_rejects_mixed_modes() {
-        let of = |schedule: &[Schedule]| Interleaving::summarize(&executions(schedule));
-        let alone = |unavailable| {
-            let mode = Mode::Sequential;
-            Ok(Some(Interleaving { mode, threads: Threads::Together, unavailable, alone: None }))
-        };
-        let impossible = Schedule::Unavailable;
-        assert_eq!(of(&[]), Ok(None));
-        assert_eq!(of(&[Schedule::NotRequested]), alone(None));
-        let (clock, children) =
-            (InterleavingUnavailable::NoClock, InterleavingUnavailable::ChildProcesses);
-        assert_eq!(of(&[impossible(children), impossible(clock)]), alone(Some(clock)));
-        assert_eq!(of(&[Schedule::NotRequested, impossible(clock)]), alone(Some(clock)));
-        let interleaved = Interleaving {
-            mode: Mode::Interleaved,
-            threads: Threads::Together,
-            unavailable: None,
-            alone: None,
-        };
-        let placed = Interleaving { threads: Threads::Placed, ..interleaved };
-        assert_eq!(of(&[Schedule::InterleavedThreads(1)]), Ok(Some(placed)));
-        for other in [Schedule::Interleaved(1), Schedule::InterleavedFreeThreads(1)] {
-            assert_eq!(of(&[Schedule::InterleavedThreads(1), other]), Err(Mixed));
-        }
-        assert_eq!(
-            of(&[Schedule::Interleaved(1), Schedule::Interleaved(9)]),
-            Ok(Some(interleaved))
-        );
-        assert_eq!(of(&[Schedule::Interleaved(1), impossible(clock)]), Err(Mixed));
-    }
-
-    #[test]
-    fn longest_time_alone_is_kept() {
-        let with = |alone| {
-            let [one] = executions(&[Schedule::Interleaved(1)]).try_into().unwrap();
-            Execution { alone, ..one }
-        };
-        let of = |times: &[Option<f64>]| {
-            let executions: Vec<Execution> = times.iter().copied().map(with).collect();
-            Interleaving::summarize(&executions).unwrap().unwrap().alone
-        };
-        assert_eq!(of(&[None, None]), None);
-        assert_eq!(of(&[None, Some(2.0), Some(3.0), None, Some(1.0)]), Some(3.0));
-    }
-
-    #[test]
-    fn estimator_suits_the_mode_unless_one_is_requested() {
-        let of = |asked, schedule: &[Schedule]| {
-            estimator(&Criteria { estimator: asked, ..Criteria::default() }, &executions(schedule))
-        };
-        let alone = [
-            Schedule::NotRequested,
-            Schedule::Unavailable(InterleavingUnavailable::UnknownProgram),
-        ];
-        assert_eq!(of(None, &alone), Estimator::Minimum);
-        assert_eq!(of(None, &[Schedule::Interleaved(98)]), Estimator::Pairwise);
-        assert_eq!(of(None, &[]), Estimator::Minimum);
-        for schedule in [&alone[..], &[Schedule::Interleaved(98)]] {
-            assert_eq!(of(Some(Estimator::Median), schedule), Estimator::Median);
-        }
     }
 }

@@ -7,18 +7,23 @@
 mod benchmark;
 pub mod fitness;
 mod interim;
+mod interleaving;
 mod policy;
+mod provisional;
 mod relation;
 mod results;
 mod row;
+mod skip_reason;
 #[cfg(test)]
 pub(crate) mod testing;
 mod timeline;
 mod verdicts;
 
-pub use benchmark::{BenchmarkResults, BuildSelection, Interleaving, Mixed};
-pub use interim::{Progress, ProvisionalRow};
+pub use benchmark::{BenchmarkResults, BuildSelection};
+pub use interim::Progress;
+pub use interleaving::{Interleaving, Mixed};
 pub use policy::{Counts, ExitPolicy};
+pub use provisional::ProvisionalRow;
 pub use relation::{Relation, VersionRef, obstacles, share_history};
 pub use results::{Results, are_identical, count_builds};
 pub use row::{Advice, ByMean, DecidedRow, DecidedStage, Repetition, VerdictKind};

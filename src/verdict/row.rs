@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{benchmark::Interleaving, interim::Progress};
+use super::{interim::Progress, interleaving::Interleaving};
 use crate::{
     impact::Impact,
     model::{Benchmark, Metric, Throughput, names},

@@ -7,8 +7,9 @@
 use std::{cell::RefCell, collections::HashMap};
 
 use super::{
-    benchmark::{BenchmarkResults, BuildSelection, Mixed},
+    benchmark::{BenchmarkResults, BuildSelection},
     interim::Progress,
+    interleaving::Mixed,
     relation::{self, Relation, VersionRef},
     results::{Results, are_identical},
     row::{Advice, ByMean, DecidedRow, DecidedStage},

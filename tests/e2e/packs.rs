@@ -148,6 +148,7 @@ fn verdicts(report: &Value) -> BTreeMap<String, String> {
 }
 
 #[test]
+#[ignore = "takes long"]
 fn pack_gives_the_same_builds_without_cargo_compiler_and_clone() {
     let project = project();
     let pack = packed(&project);
@@ -182,6 +183,7 @@ fn pack_gives_the_same_builds_without_cargo_compiler_and_clone() {
 }
 
 #[test]
+#[ignore = "takes long"]
 fn results_of_a_pack_are_comparable_with_those_of_a_clone() {
     let project = project();
     let pack = packed(&project);
@@ -209,7 +211,8 @@ fn results_of_a_pack_are_comparable_with_those_of_a_clone() {
 }
 
 #[test]
-fn what_a_pack_cannot_do_is_said() {
+#[ignore = "takes long"]
+fn pack_refuses_what_it_cannot_do() {
     let project = project();
     let pack = packed(&project);
     let mut bytes = fs::read(&pack).unwrap();

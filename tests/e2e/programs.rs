@@ -40,6 +40,7 @@ fn rows<'r>(report: &'r Value, id: &str) -> BTreeMap<&'r str, &'r Value> {
 }
 
 #[test]
+#[ignore = "takes long"]
 fn programs_are_decided_by_the_time_that_suits_them() {
     let project = project();
     let file = project.beside("written").display().to_string();
@@ -103,7 +104,8 @@ const MEASURES_ITSELF: &str = r#"
 use std::{hint::black_box, time::{Duration, Instant}};
 
 fn work(rounds: u64) -> u64 {
-    (0..rounds).fold(7, |a: u64, b| black_box(a.rotate_left(5) ^ b))
+    // In registers: some CPUs take up to four times as long for a value that goes through memory.
+    (0..black_box(rounds)).fold(7, |a: u64, b| (a.rotate_left(5) ^ b).wrapping_mul(0x9e37_79b9))
 }
 
 fn main() {
@@ -126,7 +128,7 @@ fn main() {
             black_box(start.elapsed());
         }
         _ => (0..100).for_each(|_| {
-            black_box(work(20_000));
+            black_box(work(100_000));
             black_box(Instant::now());
         }),
     }
@@ -153,7 +155,7 @@ fn clock_readings_of_a_program_are_measurements_if_its_work_is_always_the_same()
     project.write("bench.toml", &tables.concat());
     project.commit("A target that measures itself");
     let more =
-        MEASURES_ITSELF.replace("20_000", "24_000").replace("\"until\"", "\"until\" | \"head\"");
+        MEASURES_ITSELF.replace("100_000", "120_000").replace("\"until\"", "\"until\" | \"head\"");
     project.write("benches/own.rs", &more);
     project.commit("More work");
     let arguments = [&COMPARE[..], &["-l", "4", "--no-skip", "--format", "json"]].concat();

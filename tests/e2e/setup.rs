@@ -105,6 +105,7 @@ fn server_of_a_setup_lives_until_the_cleanup() {
 }
 
 #[test]
+#[ignore = "takes long"]
 fn failing_setup_is_reported_as_its_own_failure() {
     for (setup, messages) in [
         (
@@ -132,6 +133,7 @@ fn failing_setup_is_reported_as_its_own_failure() {
 }
 
 #[test]
+#[ignore = "takes long"]
 fn killed_run_leaves_nothing_of_its_setup() {
     for signal in [Signal::KILL, Signal::TERM, Signal::INT] {
         let rest =

@@ -108,6 +108,7 @@ fn project_that_compiles_longer() -> TestProject {
 }
 
 #[test]
+#[ignore = "takes long"]
 fn times_of_compiling_are_compared() {
     let project = project_that_compiles_longer();
     let words = ["compare", "HEAD~1", "HEAD", "--metric", "size,compile-cpu", "--builds", "3"];

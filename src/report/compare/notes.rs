@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use unicode_width::UnicodeWidthStr as _;
 
-use super::{ComparisonReport, name};
+use super::{super::MOST_NAMES, ComparisonReport, name};
 use crate::{
     compare::{NamedSizes, TargetSizes},
     elf::{FunctionDiff, SizedFunction},
@@ -28,8 +28,6 @@ use crate::{
     stats::{Evidence, InconclusiveReason, Verdict},
     verdict::{ByMean, DecidedRow, DecidedStage, Interleaving, VerdictKind},
 };
-
-pub(super) const MOST_NAMES: usize = 8;
 
 /// The width of a list, in columns: with the words before it, it fits a line of 100.
 const LIST_COLUMNS: usize = 48;

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
 use super::{
-    Report,
+    MOST_NAMES, Report,
     document::{Block, Document, Item, Medium, Text},
     grouped,
     impact::{self, benchmarks_text, listed},
@@ -263,9 +263,6 @@ fn function_item(
     let text = Text::from(format!("{sign} ")).name(name).then(format!("  ({size})"));
     Item::new(text, Block::list(below))
 }
-
-/// The maximum number of benchmarks named for one impact.
-const MOST_NAMES: usize = 8;
 
 /// The impact of the differences on the benchmarks of a bench target.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]

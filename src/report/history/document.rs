@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use super::{
     super::{
+        MOST_NAMES,
         compare::changes_texts,
         diagnose::between,
         document::{Block, Document, Text},
@@ -25,9 +26,6 @@ use crate::{
 
 /// The sign after a verdict on versions from different experiments.
 const ACROSS: &str = "~";
-
-/// The maximum number of names shown in a list.
-const MOST_NAMES: usize = 8;
 
 /// The degrees of freedom below which the variance between experiments is poorly known.
 const FEW_DEGREES: f64 = 3.0;
