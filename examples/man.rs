@@ -43,7 +43,7 @@ mod tests {
             assert!(page.contains(env!("CARGO_PKG_VERSION")), "{page}");
         }
         let compare = directory.path().join("cargo-rbench-compare.1");
-        assert!(fs::read_to_string(compare).unwrap().contains("until\\-decided"));
+        assert!(fs::read_to_string(compare).unwrap().contains("also\\-base"));
         assert!(directory.path().join("cargo-rbench.1").exists());
     }
 }
