@@ -24,7 +24,7 @@ pub struct Archive<'a> {
 }
 
 impl<'a> Archive<'a> {
-    /// Opens the [`store`] of a project.
+    /// Opens the [`store()`] of a project.
     pub fn open(
         project: &'a Project,
         observer: &'a dyn store::Observer,

@@ -53,7 +53,7 @@ pub trait Report {
     /// see `schemas/`.
     fn json(&self) -> Result<String>;
 
-    /// The report for a terminal of this width, with escape sequences for [roles](style::Role).
+    /// The report for a terminal of this width, with escape sequences for the roles of texts.
     fn text(&self, columns: usize) -> String {
         render::text(&self.document(Medium::Terminal { columns }), columns)
     }
