@@ -33,7 +33,6 @@ pub use self::{
     native::Native,
     renamed::Renamed,
 };
-pub use crate::process::Scratch;
 use crate::{
     error::{Error, Exit, Result},
     model::{ExecutionRequest, HarnessKind, Metric, Name, Outcome, Series},

@@ -10,8 +10,11 @@ use crate::{
     builds::{files, this_executable},
     error::{Context, Error, Exit, Result},
     git::Repository,
-    harness::{Conditions, Executable, Scratch},
-    process::trace::{Observation, Plan, Tracing},
+    harness::{Conditions, Executable},
+    process::{
+        Scratch,
+        trace::{Observation, Plan, Tracing},
+    },
 };
 
 /// A file that a version lacks.

@@ -12,10 +12,10 @@ use super::{
 use crate::{
     builds::run_tool_or,
     error::{Context as _, Error, Exit, Result},
-    harness::{Conditions, Executable, Harness as _, Native, Scratch},
+    harness::{Conditions, Executable, Harness as _, Native},
     model::{ExecutionRequest, InterleavingUnavailable, Name},
     process::{
-        self,
+        self, Scratch,
         interleaving::{LIBRARY_FLAGS, LIBRARY_SOURCE, SLICE},
     },
 };

@@ -183,7 +183,6 @@ impl Subject<'_> {
             Obstacle::Unavailable(InterleavingUnavailable::NoClock)
                 if self.threads == Threads::Together && self.slice > SLICE =>
             {
-                self.slice = SLICE;
                 self.meet(Obstacle::Unavailable(InterleavingUnavailable::SlowerInterleaved));
             }
             Obstacle::Unavailable(unavailable) => {

@@ -18,14 +18,14 @@ use crate::{
     builds::{ListedExecutable, files, this_executable},
     elf::{self, Digest, LinkedFunction, instance_of},
     error::{Context, Exit, Result},
-    harness::{Conditions, Executable, Harness, Scratch},
+    harness::{Conditions, Executable, Harness},
     impact::{IncompleteTrace, Needs, Trace},
     model::{
         BenchTarget, Benchmark, Execution, ExecutionRequest, HarnessKind, Name, Outcome, Series,
         Setup,
     },
     process::{
-        self,
+        self, Scratch,
         trace::{CLOCK, CLOCKS, Observed, Plan, Tracing, VARIABLES, with_breakpoints},
     },
 };
