@@ -9,7 +9,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::{files, inputs::InputFile, recipe::Recipe};
+use super::{conditions::Conditions, files, inputs::InputFile, recipe::Recipe, run_time::OUT_DIR};
 use crate::{
     elf::{CLibraryVersion, Digest},
     error::Result,
@@ -71,6 +71,8 @@ pub struct CompilationRecord {
     pub targets: Vec<CompiledTarget>,
     /// The build scripts that were run.
     pub scripts: Vec<BuildScript>,
+    /// What else it depended on.
+    pub conditions: Conditions,
 }
 
 /// A bench target of a compilation.
@@ -165,4 +167,12 @@ pub struct PackedBuilds {
     pub configs: Option<String>,
     /// The version of the GNU C library that their programs and the linker need.
     pub c_library: Option<CLibraryVersion>,
+}
+
+impl BuildScript {
+    /// The directory for its output.
+    pub fn out_dir(&self) -> Option<&str> {
+        let out_dir = self.variables.iter().find(|(name, _)| name == OUT_DIR)?;
+        Some(&out_dir.1)
+    }
 }

@@ -23,8 +23,10 @@ use super::{
     build_env::{BuildEnv, Event, Source},
     cargo::{self, CargoContext, Chosen, Discovered},
     clean,
-    compilation::{Compilation, CompilationRecord, CompiledTarget, Instance},
+    compilation::{BuildScript, Compilation, CompilationRecord, CompiledTarget, Instance},
+    conditions::{Conditions, Places, Script, Tools},
     discovery::Workspace,
+    environment::Environment,
     files,
     inputs::{self, InputFile},
     key::KeyMaker,
@@ -141,6 +143,11 @@ impl BuildEnv<'_> {
         if !has_generated(&found.home, source.checkout) {
             return Ok(None);
         }
+        let environment = self.users_environment(source);
+        if let Some(difference) = found.record.conditions.difference(&environment) {
+            self.note(&format!("{} is compiled again: {difference}", source.version));
+            return Ok(None);
+        }
         self.activate(&found.home)?;
         clean::mark_used(&found.home);
         if instance == Instance::First {
@@ -199,8 +206,11 @@ impl BuildEnv<'_> {
         let home = self.cache_dirs.compilation(&key);
         let interrupted = set_interrupted_aside(&home)?;
         files::remove_directory(&home)?;
-        let reused = newest_of_family(&self.cache_dirs.compilations(), &family);
+        let environment = self.users_environment(source);
+        let reused = newest_of_family(&self.cache_dirs.compilations(), &family, &environment);
         self.begin(&home, source, reused.as_deref())?;
+        let tools = Tools::find(&environment);
+        tools.keep(&home)?;
         self.refuse_other_platform(source, &compiler)?;
         let settings = self.settings_of(source.version);
         let workspace = Workspace::discover(&context, settings, filter, (&version, &compiler))?;
@@ -246,16 +256,47 @@ impl BuildEnv<'_> {
             .into_iter()
             .map(|found| self.compiled_target(&job, found, programs, &messages))
             .collect::<Result<_>>()?;
+        let conditions = self.conditions(&job, &workspace, &messages, &environment, tools)?;
         let record = CompilationRecord {
             version: source.version.short(),
-            reproducibility: reproducibility_key(&family, &lock),
+            reproducibility: reproducibility_key(&family, &lock, &conditions),
             rustc: compiler,
             sysroot: job.sysroot,
             milliseconds: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
             targets,
             scripts: messages.scripts,
+            conditions,
         };
         Compilation::complete(&job.home, record)
+    }
+
+    /// The conditions of the compilation that cargo just made.
+    fn conditions(
+        &self,
+        job: &Job<'_>,
+        workspace: &Workspace,
+        messages: &Messages,
+        environment: &Environment,
+        tools: Tools,
+    ) -> Result<Conditions> {
+        let script = |script: &BuildScript| {
+            let package = workspace.package_directory(&script.package_id)?;
+            Some(Script { package, out_dir: script.out_dir()?.into() })
+        };
+        let scripts: Vec<Script> = messages.scripts.iter().filter_map(script).collect();
+        let cargo_home = environment.get("CARGO_HOME").map(PathBuf::from);
+        let default_home = || Some(Path::new(environment.get("HOME")?).join(".cargo"));
+        let cargo_home = cargo_home.or_else(default_home);
+        let mut known = vec![job.source.checkout.into(), job.home.clone(), job.sysroot.clone()];
+        // Their contents are determined by the lock file.
+        known
+            .extend(cargo_home.iter().flat_map(|home| ["registry", "git"].map(|it| home.join(it))));
+        let places = Places {
+            target: &job.home.join("target"),
+            workspace: &job.source.checkout.join(&self.workspace),
+            known,
+        };
+        Conditions::read(&places, &scripts, environment, tools)
     }
 
     pub(super) fn run_cargo(&self, job: &Job<'_>, chosen: &Chosen) -> Result<Messages> {
@@ -407,8 +448,9 @@ fn version_key(
     maker.key()
 }
 
-fn reproducibility_key(family: &str, lock: &Path) -> String {
-    let mut maker = KeyMaker::new("reproducibility v1");
+fn reproducibility_key(family: &str, lock: &Path, conditions: &Conditions) -> String {
+    let mut maker = KeyMaker::new("reproducibility v2");
+    maker.add("conditions", conditions.identity().as_bytes());
     maker.add("family", family.as_bytes());
     maker.add_file("lock", lock);
     maker.key()
@@ -501,8 +543,13 @@ fn set_interrupted_aside(home: &Path) -> Result<PathBuf> {
 }
 
 /// The compilation of this family whose dependencies can be reused: the newest complete one, or else the newest that
-/// failed or was interrupted. Names of compilation directories begin with their family.
-fn newest_of_family(compilations: &Path, family: &str) -> Option<PathBuf> {
+/// failed or was interrupted. Names of compilation directories begin with their family. Cargo does not notice another C
+/// compiler, so nothing is reused that other tools may have made.
+fn newest_of_family(
+    compilations: &Path,
+    family: &str,
+    environment: &Environment,
+) -> Option<PathBuf> {
     fs::read_dir(compilations)
         .ok()?
         .filter_map(io::Result::ok)
@@ -512,6 +559,9 @@ fn newest_of_family(compilations: &Path, family: &str) -> Option<PathBuf> {
             let made = Compilation::made_at(&home);
             let begun = || fs::metadata(home.join("target")).ok()?.modified().ok();
             Some((made.is_some(), made.or_else(begun)?, home))
+        })
+        .filter(|(.., home)| {
+            Tools::kept(home).is_none_or(|tools| tools.difference(environment).is_none())
         })
         .max()
         .map(|(.., home)| home)
@@ -613,9 +663,12 @@ mod tests {
         compiled("other-d", 0);
         fs::create_dir_all(directory.path().join("own-unfinished/target")).unwrap();
         fs::create_dir(directory.path().join("rare-without-target")).unwrap();
-        assert_eq!(newest_of_family(directory.path(), "own"), Some(newest));
-        assert_eq!(newest_of_family(directory.path(), "rare"), None);
-        assert_eq!(newest_of_family(directory.path(), "unknown"), None);
+        assert_eq!(
+            newest_of_family(directory.path(), "own", &Environment::default()),
+            Some(newest)
+        );
+        assert_eq!(newest_of_family(directory.path(), "rare", &Environment::default()), None);
+        assert_eq!(newest_of_family(directory.path(), "unknown", &Environment::default()), None);
     }
 
     #[test]
@@ -625,10 +678,13 @@ mod tests {
         fs::create_dir_all(home.join("target")).unwrap();
         let aside = set_interrupted_aside(&home).unwrap();
         assert!(!home.exists());
-        assert_eq!(newest_of_family(directory.path(), "own"), Some(aside.clone()));
+        assert_eq!(
+            newest_of_family(directory.path(), "own", &Environment::default()),
+            Some(aside.clone())
+        );
         files::write_whole(&home.join("compilation.json"), b"nobody parses this").unwrap();
         assert_eq!(set_interrupted_aside(&home).unwrap(), aside);
-        assert_eq!(newest_of_family(directory.path(), "own"), Some(home));
+        assert_eq!(newest_of_family(directory.path(), "own", &Environment::default()), Some(home));
     }
 
     #[test]

@@ -413,6 +413,12 @@ impl Workspace {
             })
     }
 
+    /// The directory of a package, by its id in cargo's messages.
+    pub fn package_directory(&self, id: &str) -> Option<PathBuf> {
+        let package = self.metadata.packages.iter().find(|package| package.id.repr == id)?;
+        package.manifest_path.parent().map(|directory| directory.as_std_path().to_owned())
+    }
+
     /// The names of all packages whose source may differ between versions: those of the workspace, all others that are
     /// given by a path, and those in the repository, at `source_path`.
     pub fn path_packages(&self, source_path: &Path) -> BTreeSet<&str> {

@@ -49,13 +49,18 @@ impl InputFile {
         Ok(Self { path, changed: [0; 2], ..Self::by_contents(present)? })
     }
 
+    /// The digest of its contents, or of its path if it is of the toolchain.
+    pub const fn digest(&self) -> Digest {
+        self.digest
+    }
+
     /// Its path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
     fn with_digest(path: &Path, digest: impl FnOnce(&Path) -> io::Result<Digest>) -> Result<Self> {
-        let what = || format!("cannot read the link input {}", path.display());
+        let what = || format!("cannot read {}", path.display());
         let metadata = fs::metadata(path).context(Exit::Build, what)?;
         Ok(Self {
             path: path.to_owned(),

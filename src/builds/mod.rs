@@ -11,6 +11,7 @@ pub mod clean;
 mod compilation;
 mod compile;
 mod compile_time;
+mod conditions;
 mod config;
 mod default_link;
 mod discovery;

@@ -20,6 +20,7 @@ use super::{
     build_env::{BuildEnv, Source},
     compilation::{Compilation, CompilationRecord, CompiledTarget, RECORD},
     compile::GENERATED,
+    conditions::Conditions,
     default_link::DefaultLink,
     discovery, files,
     inputs::InputFile,
@@ -106,6 +107,8 @@ impl BuildEnv<'_> {
             packed: Vec::new(),
         };
         let mut record = compilation.record.clone();
+        // They are those of this machine, and a pack is compiled already.
+        record.conditions = Conditions::default();
         for target in &mut record.targets {
             packing.target(target)?;
         }

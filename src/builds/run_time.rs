@@ -295,7 +295,7 @@ fn values_of<'w>(words: &'w [String], flag: &'w str) -> impl Iterator<Item = &'w
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::conditions::Conditions, *};
     use crate::{builds::compilation::BuildScript, model::BenchTarget};
 
     #[test]
@@ -323,6 +323,7 @@ mod tests {
             milliseconds: 0,
             targets: Vec::new(),
             scripts,
+            conditions: Conditions::default(),
         }
     }
 
