@@ -9,10 +9,10 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::{conditions::Conditions, files, inputs::InputFile, recipe::Recipe, run_time::OUT_DIR};
+use super::{conditions::Conditions, files, inputs::InputFile, recipe::Recipe};
 use crate::{
     elf::{CLibraryVersion, Digest},
-    error::Result,
+    error::{Context, Exit, Result},
     model::{BenchTarget, LayoutSeed},
 };
 
@@ -73,6 +73,8 @@ pub struct CompilationRecord {
     pub scripts: Vec<BuildScript>,
     /// What else it depended on.
     pub conditions: Conditions,
+    /// Equal for the compilations of one process, different for those of two.
+    pub session: String,
 }
 
 /// A bench target of a compilation.
@@ -124,6 +126,13 @@ impl Compilation {
         Ok(Self { home: home.to_owned(), record, fresh: true })
     }
 
+    /// Makes the compilation in `home` an incomplete one, whose dependencies can be reused.
+    pub(super) fn discard(home: &Path) -> Result<()> {
+        let record = home.join(RECORD);
+        fs::remove_file(&record)
+            .context(Exit::Build, || format!("cannot remove {}", record.display()))
+    }
+
     pub(super) fn record(home: &Path) -> Option<CompilationRecord> {
         files::read_json(&home.join(RECORD))
     }
@@ -170,9 +179,8 @@ pub struct PackedBuilds {
 }
 
 impl BuildScript {
-    /// The directory for its output.
-    pub fn out_dir(&self) -> Option<&str> {
-        let out_dir = self.variables.iter().find(|(name, _)| name == OUT_DIR)?;
-        Some(&out_dir.1)
+    /// True if it is a script of the repository, or of another package that is given by a path.
+    pub fn is_of_path_package(&self) -> bool {
+        self.package_id.contains("path+file:")
     }
 }

@@ -14,7 +14,8 @@ use std::{
     fs, io,
     os::unix::ffi::OsStrExt as _,
     path::{Path, PathBuf},
-    time::Instant,
+    sync::OnceLock,
+    time::{Instant, SystemTime, UNIX_EPOCH},
 };
 
 use tracing::{debug, info};
@@ -33,7 +34,9 @@ use super::{
     lock_file::LockFile,
     recipe::Recipe,
     run_cargo::{self, Messages},
-    supervisor, tool, wrapper,
+    supervisor, tool,
+    version_builds::Compiled,
+    wrapper,
 };
 use crate::{
     elf::Digest,
@@ -59,6 +62,18 @@ impl BuildEnv<'_> {
     /// The same; of a version in which the filter selects none, nothing is compiled.
     pub fn compile_any(&self, source: Source<'_>, filter: &TargetFilter) -> Result<Compilation> {
         self.compile_instance(source, filter, Instance::First, "")
+    }
+
+    /// Compiles two versions that are compared with each other, under the same conditions.
+    pub fn compile_both(
+        &self,
+        sources: [Source<'_>; 2],
+        filter: &TargetFilter,
+    ) -> Result<[Compilation; 2]> {
+        let compile = || Ok([self.compile(sources[0], filter)?, self.compile(sources[1], filter)?]);
+        let compiled = compile()?;
+        let is_stale = self.discard_older(&[0, 1].map(|at| (sources[at], &compiled[at])))?;
+        if is_stale { compile() } else { Ok(compiled) }
     }
 
     /// The compiler of a version, as the complete output of `rustc -vV`.
@@ -266,6 +281,7 @@ impl BuildEnv<'_> {
             targets,
             scripts: messages.scripts,
             conditions,
+            session: this_session(),
         };
         Compilation::complete(&job.home, record)
     }
@@ -281,7 +297,9 @@ impl BuildEnv<'_> {
     ) -> Result<Conditions> {
         let script = |script: &BuildScript| {
             let package = workspace.package_directory(&script.package_id)?;
-            Some(Script { package, out_dir: script.out_dir()?.into() })
+            // The variable with the directory of its output is the first.
+            let (_, out_dir) = script.variables.first()?;
+            Some(Script { package, out_dir: out_dir.into() })
         };
         let scripts: Vec<Script> = messages.scripts.iter().filter_map(script).collect();
         let cargo_home = environment.get("CARGO_HOME").map(PathBuf::from);
@@ -297,6 +315,41 @@ impl BuildEnv<'_> {
             known,
         };
         Conditions::read(&places, &scripts, environment, tools)
+    }
+
+    /// Discards older compilations of versions that are compared with each other, and returns true if there were some:
+    /// they have to be made again. A build script may read more than it declares, such as headers, so where the
+    /// repository has build scripts, both versions are compiled by one process.
+    pub fn discard_older(&self, versions: &[Compiled<'_>]) -> Result<bool> {
+        if self.packed.is_some() {
+            return Ok(false);
+        }
+        let is_of_one_session =
+            versions.windows(2).all(|pair| pair[0].1.record.session == pair[1].1.record.session);
+        let scripts = || versions.iter().flat_map(|(_, compiled)| &compiled.record.scripts);
+        if is_of_one_session || !scripts().any(BuildScript::is_of_path_package) {
+            return Ok(false);
+        }
+        for (source, compilation) in versions.iter().filter(|(_, compiled)| !compiled.fresh) {
+            self.note(&format!(
+                "{} is compiled again: it was compiled at another time, and its build script may depend on \
+                 more than cargo knows",
+                source.version
+            ));
+            Compilation::discard(&compilation.home)?;
+        }
+        Ok(true)
+    }
+
+    /// Warns if what a version depends on was changed after it was compiled or found.
+    pub fn check_conditions(&self, (source, compilation): Compiled<'_>) {
+        let conditions = &compilation.record.conditions;
+        if let Some(difference) = conditions.difference(&self.users_environment(source)) {
+            self.warn(&format!(
+                "{difference} since {} was compiled, so the verdicts may not hold",
+                source.version
+            ));
+        }
     }
 
     pub(super) fn run_cargo(&self, job: &Job<'_>, chosen: &Chosen) -> Result<Messages> {
@@ -405,6 +458,16 @@ impl BuildEnv<'_> {
         }
         maker.key()
     }
+}
+
+/// An identity of this process among all processes.
+fn this_session() -> String {
+    static SESSION: OnceLock<String> = OnceLock::new();
+    let new = || {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        format!("{}-{}", now.as_nanos(), std::process::id())
+    };
+    SESSION.get_or_init(new).clone()
 }
 
 /// A compilation to find or to make.
@@ -642,7 +705,7 @@ fn content_digest(path: &Path) -> Option<Digest> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::{Duration, SystemTime};
+    use std::time::Duration;
 
     use super::*;
 

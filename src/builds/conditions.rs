@@ -24,6 +24,9 @@ const TOOLS: &str = "
     ar as c++ cc clang clang++ cmake g++ gcc ld nasm pkg-config protoc
 ";
 
+/// Those that link, which every compilation does.
+const LINKING: [&str; 2] = ["cc", "ld"];
+
 /// The file in the directory of a compilation with the programs that its build scripts may start, written before cargo
 /// starts, so that it also describes an interrupted compilation.
 const TOOLS_FILE: &str = "tools.json";
@@ -90,6 +93,20 @@ impl Tools {
         files::read_json(&home.join(TOOLS_FILE))
     }
 
+    /// Without those that only build scripts start.
+    fn for_linking(mut self) -> Self {
+        let is_of_scripts = |name: &str| TOOLS.split_whitespace().any(|tool| tool == name);
+        self.0.retain(|name, _| LINKING.contains(&name.as_str()) || !is_of_scripts(name));
+        self
+    }
+
+    /// Names and digests.
+    fn identity(&self) -> String {
+        let digest = |file: &Option<InputFile>| file.as_ref().map(InputFile::digest);
+        let tools: Vec<_> = self.0.iter().map(|(name, file)| (name, digest(file))).collect();
+        format!("{tools:?}")
+    }
+
     /// The name of a program that is another one now.
     pub fn difference(&self, environment: &Environment) -> Option<&str> {
         let is_other = |(name, file): &(&String, &Option<InputFile>)| {
@@ -113,8 +130,7 @@ fn program(name: &str, environment: &Environment) -> Option<PathBuf> {
 }
 
 impl Conditions {
-    /// Reads what cargo and rustc recorded about a complete compilation with these build scripts. Without any, no tools
-    /// were used.
+    /// Reads what cargo and rustc recorded about a complete compilation with these build scripts.
     pub fn read(
         places: &Places<'_>,
         scripts: &[Script],
@@ -135,7 +151,7 @@ impl Conditions {
         };
         let mut conditions = Self {
             variables: found.variables.into_iter().map(hashed).collect(),
-            tools: if scripts.is_empty() { Tools::default() } else { tools },
+            tools: if scripts.is_empty() { tools.for_linking() } else { tools },
             ..Self::default()
         };
         let mut real = RealPaths::default();
@@ -163,10 +179,12 @@ impl Conditions {
 
     /// The variables and programs, without the files that only some versions read.
     pub fn identity(&self) -> String {
-        let tools = &self.tools.0;
-        let digests: Vec<_> =
-            tools.iter().map(|(name, file)| (name, file.as_ref().map(InputFile::digest))).collect();
-        format!("{:?} {digests:?}", self.variables)
+        format!("{:?} {}", self.variables, self.tools.identity())
+    }
+
+    /// The programs that link: the driver brings start-up code and libraries that no argument names.
+    pub fn linking(&self) -> String {
+        self.tools.clone().for_linking().identity()
     }
 
     /// The first condition that is another one now, in words; `None` if all agree.
@@ -269,4 +287,122 @@ fn digest_of_directory(directory: &Path) -> Digest {
     found.sort();
     let text: Vec<String> = found.iter().map(|one| format!("{one:?}\n")).collect();
     Digest::compute(text.concat().as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(place: &Path, scripts: &[Script], environment: &Environment) -> Conditions {
+        let places = Places {
+            target: &place.join("home/target"),
+            workspace: &place.join("checkout"),
+            known: vec![place.join("home"), place.join("checkout")],
+        };
+        let tools = Tools::find(environment);
+        Conditions::read(&places, scripts, environment, tools).unwrap()
+    }
+
+    fn write(path: &Path, text: &str) {
+        files::write_whole(path, text.as_bytes()).unwrap();
+    }
+
+    /// A place with a checkout, a target dir with this dependency information of a crate, and the output of a script.
+    fn place(dep_info: &str, output: &str) -> (tempfile::TempDir, Vec<Script>) {
+        let place = tempfile::tempdir().unwrap();
+        let home = place.path().join("home/target/release");
+        let dep_info = dep_info.replace("PLACE", place.path().to_str().unwrap());
+        let output = output.replace("PLACE", place.path().to_str().unwrap());
+        write(&home.join("deps/own-0123456789abcdef.d"), &dep_info);
+        write(&home.join("build/own-0123456789abcdee/output"), &output);
+        write(&place.path().join("checkout/src/lib.rs"), "");
+        let script = Script {
+            package: place.path().join("package"),
+            out_dir: home.join("build/own-0123456789abcdee/out"),
+        };
+        (place, vec![script])
+    }
+
+    #[test]
+    fn conditions_have_hashes_of_variables_only() {
+        let (place, scripts) = place(
+            "# env-dep:SECRET_OPTION=s3cret\n# env-dep:UNSET\n",
+            "cargo::rerun-if-env-changed=OLD\ncargo:rerun-if-env-changed=NEW\n",
+        );
+        let mut environment = Environment::default();
+        environment.set("SECRET_OPTION", "s3cret");
+        environment.set("NEW", "1");
+        let conditions = read(place.path(), &scripts, &environment);
+        let names: Vec<&str> = conditions.variables.keys().map(String::as_str).collect();
+        assert_eq!(names, ["NEW", "OLD", "SECRET_OPTION", "UNSET"]);
+        assert!(!serde_json::to_string(&conditions).unwrap().contains("s3cret"));
+        assert_eq!(conditions.difference(&environment), None);
+        environment.set("OLD", "");
+        let difference = conditions.difference(&environment);
+        assert_eq!(difference.unwrap(), "the variable OLD has another value");
+    }
+
+    #[test]
+    fn conditions_have_files_outside_of_the_checkout() {
+        let (place, scripts) = place(
+            "/at/x.rlib: src/lib.rs\n\nsrc/lib.rs:\nPLACE/my\\ data:\nsrc/link.rs:\n",
+            "cargo:rerun-if-changed=build.rs\ncargo:rerun-if-changed=PLACE/absent\n\
+             cargo:rerun-if-changed=PLACE/headers\n",
+        );
+        let path = |name: &str| place.path().join(name);
+        for name in ["my data", "linked", "headers/deep/x.h", "package/build.rs"] {
+            write(&path(name), "1");
+        }
+        std::os::unix::fs::symlink(path("linked"), path("checkout/src/link.rs")).unwrap();
+        let none = Environment::default();
+        for (name, seen) in [
+            ("my data", "my data"),
+            ("linked", "linked"),
+            ("headers/deep/x.h", "headers"),
+            ("package/build.rs", "package/build.rs"),
+            ("absent", "absent"),
+        ] {
+            let conditions = read(place.path(), &scripts, &none);
+            assert_eq!(conditions.difference(&none), None);
+            write(&path("checkout/src/lib.rs"), name);
+            assert_eq!(conditions.difference(&none), None, "of the version");
+            write(&path(name), "other text");
+            let difference = conditions.difference(&none);
+            assert_eq!(difference.unwrap(), format!("{} has changed", path(seen).display()));
+        }
+    }
+
+    #[test]
+    fn script_without_instructions_depends_on_its_package() {
+        let (place, scripts) = place("", "cargo::rustc-cfg=fast\n");
+        write(&place.path().join("package/list.txt"), "1");
+        let none = Environment::default();
+        let conditions = read(place.path(), &scripts, &none);
+        assert_eq!(conditions.difference(&none), None);
+        write(&place.path().join("package/list.txt"), "12");
+        assert!(conditions.difference(&none).unwrap().ends_with("/package has changed"));
+    }
+
+    #[test]
+    fn tools_are_other_ones_if_found_elsewhere_or_changed() {
+        let (place, scripts) = place("", "");
+        let path = |name: &str| place.path().join(name);
+        write(&path("one/cc"), "gcc 13");
+        write(&path("own-cc"), "own 1");
+        let mut environment = Environment::default();
+        environment.set("PATH", std::env::join_paths([path("two"), path("one")]).unwrap());
+        environment.set("CC_x86_64_unknown_linux_gnu", path("own-cc"));
+        let difference = |change: &str, text: &str| {
+            let conditions = read(place.path(), &scripts, &environment);
+            assert_eq!(conditions.difference(&environment), None);
+            let without = read(place.path(), &[], &environment).tools;
+            assert!(!without.0.contains_key("cmake") && without.0.contains_key("cc"));
+            write(&path(change), text);
+            conditions.difference(&environment).unwrap()
+        };
+        assert_eq!(difference("one/cc", "gcc 14"), "the program `cc` is another one");
+        assert_eq!(difference("two/cc", "gcc 14"), "the program `cc` is another one");
+        assert_eq!(difference("one/cmake", "4"), "the program `cmake` is another one");
+        assert!(difference("own-cc", "own 2").contains("/own-cc` is another one"));
+    }
 }

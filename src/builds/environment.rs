@@ -23,8 +23,8 @@ const DROPPED_PREFIXES: &str = "
     CARGO_BIN_ CARGO_PKG_ CARGO_CFG_ CARGO_FEATURE_ RBENCH_
 ";
 
-/// Variables that change the output of cargo, rustc, linkers and C compilers. Others that a build script may read are
-/// unknown.
+/// Variables that change the output of cargo, rustc, linkers and C compilers. Others that a build script reads are
+/// [conditions](super::conditions) of a compilation.
 const IDENTIFYING: &str = "
     CARGO_BUILD_DEP_INFO_BASEDIR CARGO_BUILD_RUSTC CARGO_BUILD_RUSTC_WORKSPACE_WRAPPER
     CARGO_BUILD_RUSTC_WRAPPER CARGO_BUILD_RUSTFLAGS CARGO_BUILD_TARGET CARGO_ENCODED_RUSTFLAGS

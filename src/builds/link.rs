@@ -133,6 +133,7 @@ impl Linkable {
         maker.add("inputs", target.inputs.as_bytes());
         maker.add("rustc", compilation.record.rustc.as_bytes());
         maker.add("linker", linker.version.as_bytes());
+        maker.add("programs", compilation.record.conditions.linking().as_bytes());
         // Cargo's hash in the name contains the package's version, so equal inputs may have different names.
         maker.add("executable", recipe.output.file_name().unwrap_or_default().as_encoded_bytes());
         let family = maker.key();

@@ -324,6 +324,7 @@ mod tests {
             targets: Vec::new(),
             scripts,
             conditions: Conditions::default(),
+            session: String::new(),
         }
     }
 

@@ -229,9 +229,13 @@ impl BuildEnv<'_> {
             let compile = |(source, _): &Compiled<'_>| {
                 self.compile_instance(*source, &request.filter, instance, &purpose)
             };
-            let compilations = versions.iter().map(compile).collect::<Result<Vec<_>>>()?;
-            let sources = versions.iter().map(|(source, _)| *source);
-            let compiled: Vec<Compiled<'_>> = sources.zip(&compilations).collect();
+            let mut compilations = versions.iter().map(compile).collect::<Result<Vec<_>>>()?;
+            let sources = || versions.iter().map(|(source, _)| *source);
+            let compiled: Vec<Compiled<'_>> = sources().zip(&compilations).collect();
+            if self.discard_older(&compiled)? {
+                compilations = versions.iter().map(compile).collect::<Result<_>>()?;
+            }
+            let compiled: Vec<Compiled<'_>> = sources().zip(&compilations).collect();
             let wanted = request.only.as_ref();
             let linkables = self.linkables(&compiled, layout, wanted)?.unwrap_or_default();
             let linked = self.link_together(&compiled, layout, linkables, &[seed])?;

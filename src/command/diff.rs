@@ -42,12 +42,11 @@ fn compiled(project: &Project, args: &DiffArgs, console: &Console) -> Result<Box
     let filter = selected_targets(project, &args.target);
     let versions = versions(project, args)?;
     let build_env = project.build_env(settings.compile, console)?;
-    let functions = |version: &Version| {
-        let checkout = project.checkout(version, console)?;
-        let source = source_of(version, &checkout);
-        build_env.functions(&build_env.compile(source, &filter)?)
-    };
-    let functions = Functions([functions(&versions[0])?, functions(&versions[1])?]);
+    let checkout = |version: &Version| project.checkout(version, console);
+    let checkouts = [checkout(&versions[0])?, checkout(&versions[1])?];
+    let sources = [0, 1].map(|at| source_of(&versions[at], &checkouts[at]));
+    let [base, head] = build_env.compile_both(sources, &filter)?;
+    let functions = Functions([build_env.functions(&base)?, build_env.functions(&head)?]);
     Ok(Box::new(differences(versions, &functions)))
 }
 
@@ -63,7 +62,12 @@ fn executed(
     let settings = ExperimentSettings::for_tracing(project, &args.target, &args.compile);
     let runner = Runner::open(project, settings, &interrupt, console)?;
     let reported = versions(project, args).and_then(|[base, head]| {
-        let listed = [runner.list(base)?, runner.list(head)?];
+        let list = || Ok([runner.list(base.clone())?, runner.list(head.clone())?]);
+        let mut listed = list()?;
+        if runner.discard_older_compilations(&listed)? {
+            drop(listed);
+            listed = list()?;
+        }
         let report: (Box<dyn Report>, Exit) = if let Some(benchmark) = &args.explain {
             (Box::new(explained(&runner, &listed, benchmark, console)?), Exit::Success)
         } else {

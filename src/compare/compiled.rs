@@ -35,11 +35,12 @@ pub fn compare_compilations(
 ) -> Result<Outcome> {
     let checkout = |version: &Version| project.checkout(version, build_env.observer);
     let checkouts = [checkout(&base)?, checkout(&head)?];
-    let compiled = |version, checkout| {
-        let source = source_of(version, checkout);
-        let compilation = build_env.compile(source, filter)?;
-        Ok(CompiledVersion { source, compilation })
-    };
+    let sources = [source_of(&base, &checkouts[0]), source_of(&head, &checkouts[1])];
+    let [of_base, of_head] = build_env.compile_both(sources, filter)?;
+    let versions = [
+        CompiledVersion { source: sources[0], compilation: of_base },
+        CompiledVersion { source: sources[1], compilation: of_head },
+    ];
     let timed = verdicts.metrics.iter().find(|metric| metric.is_compile_time());
     let criteria = timed.map_or(verdicts.criteria, |metric| verdicts.criteria.for_metric(metric));
     let mut outcome = Outcome::new([base.clone(), head.clone()], criteria);
@@ -49,11 +50,8 @@ pub fn compare_compilations(
         let targets = compilation.record.targets.iter().filter(|_| with_sizes);
         targets.map(|target| Sizes::read(build_env, compilation, target)).collect()
     };
-    let base = compiled(&base, &checkouts[0])?;
-    let in_base = read_sizes(&base)?;
-    let head = compiled(&head, &checkouts[1])?;
-    let in_head = read_sizes(&head)?;
-    let versions = [base, head];
+    let in_base = read_sizes(&versions[0])?;
+    let in_head = read_sizes(&versions[1])?;
     let [targets, of_head] = versions.each_ref().map(|version| {
         version.compilation.record.targets.iter().map(|one| &one.target).collect::<Vec<_>>()
     });

@@ -84,7 +84,11 @@ impl<'a> Session<'a> {
         [base, head]: [&Version; 2],
         work: impl FnOnce(&Self, &[ListedVersion; 2]) -> Result<T>,
     ) -> Result<T> {
-        let versions = [self.take(base)?, self.take(head)?];
+        let mut versions = [self.take(base)?, self.take(head)?];
+        if self.runner.discard_older_compilations(&versions)? {
+            drop(versions);
+            versions = [self.take(base)?, self.take(head)?];
+        }
         let done = work(self, &versions);
         self.listed.extend(versions);
         done

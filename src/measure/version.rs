@@ -15,7 +15,7 @@ use super::{
 use tracing::info_span;
 
 use crate::{
-    builds::{BuildEnv, Compilation, Source, files},
+    builds::{BuildEnv, Compilation, Compiled, Source, files},
     elf::{Digest, FunctionSet},
     error::{Error, Exit, Result},
     git::Checkout,
@@ -128,6 +128,11 @@ impl ListedVersion {
         let Compilation { record, home, .. } = &self.compilation;
         let compiled = record.targets.iter().find(|compiled| compiled.target == *target)?;
         record.variables_digest(compiled, &self.configured, &[self.source().checkout, home])
+    }
+
+    /// Its compilation, with its files.
+    fn compiled(&self) -> Compiled<'_> {
+        (self.source(), &self.compilation)
     }
 
     pub(super) fn source(&self) -> Source<'_> {
@@ -272,6 +277,19 @@ impl Runner<'_> {
             self.observer.note(&format!("bench target {target} is left out: {reason}{more}"));
         }
         Ok(listed)
+    }
+
+    /// Discards compilations that were made under other conditions than those of the other versions, and returns true
+    /// if there were some: these versions have to be listed again. Warns if conditions have changed meanwhile.
+    pub fn discard_older_compilations(&self, versions: &[ListedVersion]) -> Result<bool> {
+        let compiled: Vec<Compiled<'_>> = versions.iter().map(ListedVersion::compiled).collect();
+        let are_discarded = self.build_env.discard_older(&compiled)?;
+        if !are_discarded {
+            for one in compiled {
+                self.build_env.check_conditions(one);
+            }
+        }
+        Ok(are_discarded)
     }
 
     /// The output of `rustc -vV` for the compiler of a version; empty if it cannot be run.

@@ -20,6 +20,7 @@ mod ci;
 mod command_line;
 mod compare;
 mod compare_report;
+mod conditions;
 mod counts;
 mod demo;
 mod diagnose;
