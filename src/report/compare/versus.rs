@@ -24,7 +24,7 @@ use crate::{
     verdict::{DecidedRow, VerdictKind},
 };
 
-const ORDER: &str = "all were measured against the first; the order of the others is shown by the differences of their changes, with another 5 % for any false order";
+const ORDER: &str = "all were measured against the first; the order of the others is by the differences of their changes (5 % for any false order)";
 
 const DETAILS: &str = "in detail, the first implementation is the base: improved is faster, regressed slower, unchanged equal";
 
