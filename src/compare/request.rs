@@ -129,7 +129,5 @@ pub(super) fn shared_verdicts(
     verdicts: &VerdictSettings,
     also: Option<&AlsoAgainst>,
 ) -> VerdictSettings {
-    let comparisons = 1 + usize::from(also.is_some());
-    let comparisons = verdicts.criteria.comparisons * comparisons;
-    verdicts.clone().shared_by(comparisons)
+    verdicts.clone().shared_by(1 + usize::from(also.is_some()))
 }

@@ -438,7 +438,7 @@ impl ComparisonReport {
         let estimator = self.estimators().map_or(String::new(), |name| name + ", ");
         let min_effect = self.min_effect_text();
         let shared = if criteria.comparisons > 1 && criteria.confirm {
-            " (of both comparisons together)"
+            " (of all comparisons and metrics together)"
         } else {
             ""
         };
