@@ -52,15 +52,6 @@ pub enum Event<'e> {
         /// The seeds of the builds.
         seeds: &'e [LayoutSeed],
     },
-    /// Benchmarks whose counts differ between the versions are counted in more layouts.
-    CountsDiffer {
-        /// The number of benchmarks that differ.
-        differing: usize,
-        /// The number of counted benchmarks.
-        of: usize,
-        /// The number of layouts.
-        layouts: usize,
-    },
     /// Benchmarks whose counts vary within a version are counted in more layouts and initial states.
     CountsVary {
         /// The number of benchmarks that vary.

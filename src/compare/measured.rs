@@ -21,7 +21,7 @@ use crate::{
     config::VerdictSettings,
     error::{Error, Exit, Result},
     machine::this_machine,
-    measure::{Builds, Counter, ListedVersion, Runner, StartedExperiment},
+    measure::{Builds, COUNTED_LAYOUTS, Counter, ListedVersion, Runner, StartedExperiment},
     model::{AbsentBenchmark, BenchTarget, Benchmark, FailedTarget, SkipReason},
     stats::Verdict,
     verdict::DecidedRow,
@@ -308,7 +308,7 @@ impl PairMeasurement<'_, '_> {
         };
         let seeds = match timed {
             Some(_) => runner.first_analysis_seeds(versions, &linked),
-            None => runner.counted_seeds(1),
+            None => runner.counted_seeds(COUNTED_LAYOUTS),
         };
         let builds = runner.link(versions, &linked, seeds)?;
         warnings.extend(warning::equal_builds(&builds.records(), builds.seeds.len()));
