@@ -52,6 +52,13 @@ pub enum Event<'e> {
         /// The seeds of the builds.
         seeds: &'e [LayoutSeed],
     },
+    /// Skipped benchmarks are measured all the same.
+    Auditing {
+        /// The number of benchmarks that are measured.
+        measured: usize,
+        /// The number of skipped benchmarks.
+        skipped: usize,
+    },
     /// Benchmarks whose counts vary within a version are counted in more layouts and initial states.
     CountsVary {
         /// The number of benchmarks that vary.

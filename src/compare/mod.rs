@@ -6,6 +6,7 @@
 
 mod accepted;
 pub mod archive;
+mod audit;
 mod compiled;
 mod counts;
 mod decide;
@@ -24,6 +25,7 @@ mod warning;
 
 pub use accepted::Acceptances;
 pub use archive::Archive;
+pub use audit::Audited;
 pub use compiled::compare_compilations;
 pub use counts::count_version;
 pub use earlier::{KnownBroken, passed_over};

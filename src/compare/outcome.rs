@@ -2,7 +2,9 @@
 
 use std::time::{Duration, SystemTime};
 
-use super::{explanations::ExplainedBenchmark, sizes::TargetSizes, warning::Warning};
+use super::{
+    audit::Audited, explanations::ExplainedBenchmark, sizes::TargetSizes, warning::Warning,
+};
 use crate::{
     elf::FunctionDiff,
     error::Exit,
@@ -52,6 +54,8 @@ pub struct Outcome {
     pub partition: Option<Partition>,
     /// The benchmarks of both versions, a row for each metric, in the order of definition.
     pub rows: Vec<DecidedRow>,
+    /// The check of skipped benchmarks, if there was time for one.
+    pub audit: Option<Audited>,
     /// Explanations of changed instruction counts, if they were requested.
     pub explanations: Vec<ExplainedBenchmark>,
     /// The benchmarks that can be explained on this machine.
@@ -138,6 +142,10 @@ impl Outcome {
     /// as much as the one with the base.
     pub fn exit_of(outcomes: &[Self], policy: &ExitPolicy) -> Exit {
         let all = outcomes.iter().flat_map(|one| std::iter::once(one).chain(one.also.as_deref()));
+        // The verdicts of this and of other comparisons are then in doubt.
+        if all.clone().any(|one| one.audit.as_ref().is_some_and(|one| !one.differing.is_empty())) {
+            return Exit::Internal;
+        }
         policy.exit(all.map(|one| one.counts_of(|row| policy.decides(row, &one.rows))))
     }
 

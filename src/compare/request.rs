@@ -35,6 +35,8 @@ pub struct Request {
     pub identifies: bool,
     /// True to explain changed instruction counts by function.
     pub explains: bool,
+    /// True to spend what is left of the budget on benchmarks that were skipped, to check that.
+    pub audits: bool,
     /// True to measure nothing and report only the plan.
     pub only_plan: bool,
 }
@@ -63,6 +65,7 @@ impl Request {
             reuses: false,
             identifies: false,
             explains: false,
+            audits: false,
             only_plan: false,
         }
     }

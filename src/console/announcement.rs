@@ -32,6 +32,10 @@ impl Observer for Console {
                 self.line(&analysis_line(builds, decided, undecided));
             }
             Event::Confirming { benchmarks, seeds } => confirmation(self, benchmarks, seeds),
+            Event::Auditing { measured, skipped } => {
+                let skipped = count(skipped, "skipped benchmark");
+                self.line(&format!("audit: measuring {measured} of {skipped} all the same"));
+            }
             Event::CountsVary { varying: some, of, layouts } => varying(self, some, of, layouts),
             Event::Explaining { benchmarks, left_out } => explaining(self, benchmarks, left_out),
             Event::Note(note) => self.line(&format!("note: {note}")),
