@@ -1,12 +1,9 @@
 //! Measures some skipped benchmarks all the same, in the time that is left of a budget, to check the
 //! analysis that skipped them.
 
-use std::{path::PathBuf, time::Duration};
+use std::time::Duration;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-use super::{Event, Observer, Outcome, stages::Stages};
+use super::{Event, Observer, Outcome, outcome::Audited, stages::Stages};
 use crate::{
     config::{StoppingRule, VerdictSettings},
     error::Result,
@@ -29,20 +26,6 @@ pub struct Audit<'e> {
     pub left: Duration,
     /// Receives the progress.
     pub observer: &'e dyn Observer,
-}
-
-/// The result of an audit.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Audited {
-    /// The number of skipped benchmarks, of which some were drawn.
-    pub skipped: usize,
-    /// The benchmarks that were measured.
-    pub measured: Vec<Benchmark>,
-    /// The measured benchmarks that differ, confirmed by fresh builds, although they were skipped.
-    pub differing: Vec<Benchmark>,
-    /// If any differ: the directories with the traces of base and head.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub traces: Vec<PathBuf>,
 }
 
 impl Audit<'_> {

@@ -25,14 +25,13 @@ mod warning;
 
 pub use accepted::Acceptances;
 pub use archive::Archive;
-pub use audit::Audited;
 pub use compiled::compare_compilations;
 pub use counts::count_version;
 pub use earlier::{KnownBroken, passed_over};
 pub use event::{Event, Observer};
 pub use explanations::{ExplainedBenchmark, Functions, explain};
 pub use measured::{compare, compare_all};
-pub use outcome::{ComparedExperiment, Outcome};
+pub use outcome::{Audited, ComparedExperiment, Outcome};
 pub use request::{AlsoAgainst, Benchmarks, Request};
 pub use selection::{Selection, common_benchmarks};
 pub use session::Session;

@@ -1,10 +1,14 @@
 //! The outcome of a comparison as a plain value. Reports only read it.
 
-use std::time::{Duration, SystemTime};
-
-use super::{
-    audit::Audited, explanations::ExplainedBenchmark, sizes::TargetSizes, warning::Warning,
+use std::{
+    path::PathBuf,
+    time::{Duration, SystemTime},
 };
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{explanations::ExplainedBenchmark, sizes::TargetSizes, warning::Warning};
 use crate::{
     elf::FunctionDiff,
     error::Exit,
@@ -72,6 +76,20 @@ pub struct Outcome {
     pub failed_targets: Vec<FailedTarget>,
     /// The comparison of the same head with a release, if requested.
     pub also: Option<Box<Self>>,
+}
+
+/// The result of an audit: skipped benchmarks were measured all the same.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Audited {
+    /// The number of skipped benchmarks, of which some were drawn.
+    pub skipped: usize,
+    /// The benchmarks that were measured.
+    pub measured: Vec<Benchmark>,
+    /// The measured benchmarks that differ, confirmed by fresh builds, although they were skipped.
+    pub differing: Vec<Benchmark>,
+    /// If any differ: the directories with the traces of base and head.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub traces: Vec<PathBuf>,
 }
 
 /// An experiment whose stored results are compared.
