@@ -132,6 +132,11 @@ impl Comparison {
 
     /// The exit code of `compare`. Each row knows whether it affects it.
     pub fn exit(&self, policy: &ExitPolicy) -> Exit {
+        let has_defect =
+            |one: &Self| one.audit.as_ref().is_some_and(|one| !one.differing.is_empty());
+        if self.both().any(has_defect) {
+            return Exit::Internal;
+        }
         policy.exit(self.both().map(|one| one.count(|row| row.primary)))
     }
 

@@ -37,6 +37,7 @@ pub enum CiCommand {
     "The new version [default: the commit that the job is about]"
 )))]
 #[command(mut_arg("variants", |variants| variants.hide(true)))]
+#[command(mut_arg("audit", |audit| audit.hide(true)))]
 #[command(mut_arg("pack", |pack| pack.hide(true)))]
 // A misspelled subcommand is no filter.
 #[command(mut_arg("positional", |filter| filter.last(true)))]

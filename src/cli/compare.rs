@@ -51,6 +51,10 @@ pub struct CompareArgs {
     /// Also measure benchmarks that are unaffected: they execute no changed code and read no changed data.
     #[arg(long, help_heading = "Experiment")]
     pub no_skip: bool,
+    /// Spend what is left of the budget on measuring skipped benchmarks, to check that they do not differ: a difference is
+    /// a bug in rbench (exit code 70). `ci` does this whenever it has a budget.
+    #[arg(long, help_heading = "Experiment", requires = "budget")]
+    pub audit: bool,
     /// When to stop.
     #[command(flatten)]
     pub stopping: StoppingArgs,

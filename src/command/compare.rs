@@ -212,6 +212,7 @@ fn measured_each(
             budget: args.stopping.time_for_each(each.len()),
             identifies: true,
             explains: has_page,
+            audits: args.audit,
             only_plan: args.experiment.dry_run,
             ..Request::new(versions(project, args)?, verdicts.clone())
         })

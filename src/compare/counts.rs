@@ -1,6 +1,6 @@
-//! Counts instructions or allocations of two versions and decides: first in one layout, then in
-//! three where the counts differ, and where they vary within a version in so many that ranges
-//! rarely lie apart by chance.
+//! Counts instructions or allocations of two versions and decides: in three layouts and initial
+//! states, and where the counts vary within a version in so many that ranges rarely lie apart by
+//! chance. Equal counts in one state show nothing about a count that depends on the state.
 
 use super::{Event, Observer, decide::decide_rows};
 use crate::{
@@ -76,45 +76,24 @@ impl Counts<'_> {
     /// Counts all benchmarks and decides. The caller must finish the experiment.
     pub fn measure(&self) -> Result<(StartedExperiment, Vec<DecidedRow>)> {
         let Self { runner, versions, measured, verdicts, .. } = *self;
-        let builds = self.link(measured, 1)?;
+        let builds = self.link(measured, COUNTED_LAYOUTS)?;
         let mut experiment = runner.begin_counting(&self.counter, versions, measured, &builds)?;
         self.observer.compare_event(Event::Started(&experiment));
         for (benchmark, skip_reason) in self.unmeasured {
             runner.store.record_unmeasured(experiment.id, benchmark, *skip_reason)?;
         }
-        runner.count(&experiment, &self.counter, versions, &builds, measured)?;
+        runner.count_everywhere(&mut experiment, &self.counter, versions, &builds, measured)?;
         let mut rows = decide_rows(runner, verdicts, experiment.id, measured)?;
-        let differing = differing(&rows);
-        if differing.is_empty() {
-            return Ok((experiment, rows));
-        }
-        let of = measured.len();
-        self.observer.compare_event(Event::CountsDiffer {
-            differing: differing.len(),
-            of,
-            layouts: COUNTED_LAYOUTS,
-        });
-        self.count_in(&mut experiment, &differing, COUNTED_LAYOUTS)?;
-        rows = decide_rows(runner, verdicts, experiment.id, measured)?;
         let varying = varying(&rows);
         if !varying.is_empty() {
-            let layouts = counts_needed(of * self.counter.metrics().len());
+            let of = measured.len();
+            let layouts = layouts_needed(of * self.counter.metrics().len(), verdicts);
             self.observer.compare_event(Event::CountsVary { varying: varying.len(), of, layouts });
-            self.count_in(&mut experiment, &varying, layouts)?;
+            let builds = self.link(&varying, layouts)?;
+            runner.count_everywhere(&mut experiment, &self.counter, versions, &builds, &varying)?;
             rows = decide_rows(runner, verdicts, experiment.id, measured)?;
         }
         Ok((experiment, rows))
-    }
-
-    /// Counts benchmarks in this number of layouts, the same in both versions.
-    fn count_in(
-        &self,
-        experiment: &mut StartedExperiment,
-        benchmarks: &[Benchmark],
-        layouts: usize,
-    ) -> Result<()> {
-        let builds = self.link(benchmarks, layouts)?;
-        self.runner.count_everywhere(experiment, &self.counter, self.versions, &builds, benchmarks)
     }
 
     fn link(&self, benchmarks: &[Benchmark], layouts: usize) -> Result<Builds> {
@@ -122,15 +101,10 @@ impl Counts<'_> {
     }
 }
 
-/// The benchmarks whose counts differ by so much that their range matters; and those that were
-/// counted in more than the first layout before an interruption, so that both versions have the
-/// same layouts in the end.
-fn differing(rows: &[DecidedRow]) -> Vec<Benchmark> {
-    benchmarks_of(rows, |DecidedStage { summaries, assessment }| {
-        let change = assessment.change.estimate.abs();
-        change > 0.0 && change >= assessment.min_effect / 2.0
-            || summaries.iter().any(|version| times_counted(version) > 1)
-    })
+/// The number of layouts in which to count benchmarks whose counts vary: comparisons that share the
+/// error rate need as many as their verdicts together.
+fn layouts_needed(counts: usize, verdicts: &VerdictSettings) -> usize {
+    counts_needed(counts * verdicts.criteria.comparisons.max(1))
 }
 
 /// The benchmarks whose counts vary within one version, so that three layouts are too few; also
@@ -171,7 +145,7 @@ pub fn count_version(
         let varying = varying_in_version(runner, experiment.id, benchmarks, &metrics, verdicts)?;
         if !varying.is_empty() {
             let of = benchmarks.len();
-            let layouts = counts_needed(of * metrics.len());
+            let layouts = layouts_needed(of * metrics.len(), verdicts);
             observer.compare_event(Event::CountsVary { varying: varying.len(), of, layouts });
             let builds = runner.link(versions, &varying, runner.counted_seeds(layouts))?;
             runner.count_everywhere(&mut experiment, &counter, versions, &builds, &varying)?;
@@ -241,11 +215,9 @@ mod tests {
         // After an interruption, one version has more counts than the other, though the counts are
         // equal.
         let rows = [
-            counted_in(&metric, "first", [&[1000.0], &[1000.0]]),
-            counted_in(&metric, "three", [&[1000.0; 2][..], &[1000.0]]),
+            counted_in(&metric, "three", [&[1000.0; 3][..], &[1000.0; 2]]),
             counted_in(&metric, "six", [&[1000.0; 4][..], &[1000.0; 3]]),
         ];
-        assert_eq!(ids(&differing(&rows)), ["three", "six"]);
         assert_eq!(ids(&varying(&rows)), ["six"]);
     }
 }

@@ -52,14 +52,12 @@ pub enum Event<'e> {
         /// The seeds of the builds.
         seeds: &'e [LayoutSeed],
     },
-    /// Benchmarks whose counts differ between the versions are counted in more layouts.
-    CountsDiffer {
-        /// The number of benchmarks that differ.
-        differing: usize,
-        /// The number of counted benchmarks.
-        of: usize,
-        /// The number of layouts.
-        layouts: usize,
+    /// Skipped benchmarks are measured all the same.
+    Auditing {
+        /// The number of benchmarks that are measured.
+        measured: usize,
+        /// The number of skipped benchmarks.
+        skipped: usize,
     },
     /// Benchmarks whose counts vary within a version are counted in more layouts and initial states.
     CountsVary {

@@ -7,6 +7,7 @@ use std::{
 
 use super::{
     Event, Outcome, Warning,
+    audit::Audit,
     counts::{self, Counts},
     earlier::EarlierResults,
     explanations,
@@ -21,7 +22,7 @@ use crate::{
     config::VerdictSettings,
     error::{Error, Exit, Result},
     machine::this_machine,
-    measure::{Builds, Counter, ListedVersion, Runner, StartedExperiment},
+    measure::{Builds, COUNTED_LAYOUTS, Counter, ListedVersion, Runner, StartedExperiment},
     model::{AbsentBenchmark, BenchTarget, Benchmark, FailedTarget, SkipReason},
     stats::Verdict,
     verdict::DecidedRow,
@@ -155,6 +156,10 @@ impl PairMeasurement<'_, '_> {
                 rows.extend(self.measure(part, &of_part, builds.as_ref(), &mut outcome)?);
             }
         }
+        for row in self.audit(&unmeasured, &mut outcome)? {
+            rows.retain(|other| other.benchmark != row.benchmark || other.metric.is_some());
+            rows.push(row);
+        }
         for experiment in &self.experiments[earlier..] {
             runner.store.record_absent(experiment.id, &absent)?;
         }
@@ -174,6 +179,26 @@ impl PairMeasurement<'_, '_> {
         rows.sort_by_key(|row| chosen.common.iter().position(|one| *one == row.benchmark));
         outcome.rows = rows;
         Ok(outcome)
+    }
+
+    /// Measures skipped benchmarks in the time that is left of the budget, if that is requested.
+    fn audit(
+        &mut self,
+        skipped: &[(Benchmark, SkipReason)],
+        outcome: &mut Outcome,
+    ) -> Result<Vec<DecidedRow>> {
+        let Self { session: Session { runner, observer, .. }, versions, verdicts, .. } = *self;
+        let Some(budget) = self.budget.filter(|_| self.request.audits && verdicts.times()) else {
+            return Ok(Vec::new());
+        };
+        let left = budget.saturating_sub(outcome.spent.unwrap_or_default());
+        let (verdicts, observer) = (&verdicts.only(false), *observer);
+        let audit = Audit { runner, versions, skipped, verdicts, left, observer };
+        let start = Instant::now();
+        let Some((experiment, rows)) = audit.measure(outcome)? else { return Ok(Vec::new()) };
+        *outcome.spent.get_or_insert_default() += start.elapsed();
+        self.experiments.push(experiment);
+        Ok(rows)
     }
 
     fn known(&self, absent: &[AbsentBenchmark]) -> Result<Outcome> {
@@ -308,7 +333,7 @@ impl PairMeasurement<'_, '_> {
         };
         let seeds = match timed {
             Some(_) => runner.first_analysis_seeds(versions, &linked),
-            None => runner.counted_seeds(1),
+            None => runner.counted_seeds(COUNTED_LAYOUTS),
         };
         let builds = runner.link(versions, &linked, seeds)?;
         warnings.extend(warning::equal_builds(&builds.records(), builds.seeds.len()));
@@ -360,6 +385,7 @@ impl PairMeasurement<'_, '_> {
             }
             (Some(builds), None) if verdicts.times() => {
                 let (stopping, budget) = (self.request.stopping, self.budget);
+                let experiment = runner.begin(versions, measured, builds)?;
                 Stages {
                     runner,
                     versions,
@@ -370,7 +396,7 @@ impl PairMeasurement<'_, '_> {
                     budget,
                     observer,
                 }
-                .measure(builds, outcome)?
+                .measure(experiment, builds, outcome)?
             }
             // It cannot be counted, and a warning was given.
             _ => return Ok(Vec::new()),

@@ -6,6 +6,7 @@
 
 mod accepted;
 pub mod archive;
+mod audit;
 mod compiled;
 mod counts;
 mod decide;
@@ -30,7 +31,7 @@ pub use earlier::{KnownBroken, passed_over};
 pub use event::{Event, Observer};
 pub use explanations::{ExplainedBenchmark, Functions, explain};
 pub use measured::{compare, compare_all};
-pub use outcome::{ComparedExperiment, Outcome};
+pub use outcome::{Audited, ComparedExperiment, Outcome};
 pub use request::{AlsoAgainst, Benchmarks, Request};
 pub use selection::{Selection, common_benchmarks};
 pub use session::Session;

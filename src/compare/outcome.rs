@@ -1,6 +1,12 @@
 //! The outcome of a comparison as a plain value. Reports only read it.
 
-use std::time::{Duration, SystemTime};
+use std::{
+    path::PathBuf,
+    time::{Duration, SystemTime},
+};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::{explanations::ExplainedBenchmark, sizes::TargetSizes, warning::Warning};
 use crate::{
@@ -52,6 +58,8 @@ pub struct Outcome {
     pub partition: Option<Partition>,
     /// The benchmarks of both versions, a row for each metric, in the order of definition.
     pub rows: Vec<DecidedRow>,
+    /// The check of skipped benchmarks, if there was time for one.
+    pub audit: Option<Audited>,
     /// Explanations of changed instruction counts, if they were requested.
     pub explanations: Vec<ExplainedBenchmark>,
     /// The benchmarks that can be explained on this machine.
@@ -68,6 +76,20 @@ pub struct Outcome {
     pub failed_targets: Vec<FailedTarget>,
     /// The comparison of the same head with a release, if requested.
     pub also: Option<Box<Self>>,
+}
+
+/// The result of an audit: skipped benchmarks were measured all the same.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Audited {
+    /// The number of skipped benchmarks, of which some were drawn.
+    pub skipped: usize,
+    /// The benchmarks that were measured.
+    pub measured: Vec<Benchmark>,
+    /// The measured benchmarks that differ, confirmed by fresh builds, although they were skipped.
+    pub differing: Vec<Benchmark>,
+    /// If any differ: the directories with the traces of base and head.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub traces: Vec<PathBuf>,
 }
 
 /// An experiment whose stored results are compared.
@@ -138,6 +160,10 @@ impl Outcome {
     /// as much as the one with the base.
     pub fn exit_of(outcomes: &[Self], policy: &ExitPolicy) -> Exit {
         let all = outcomes.iter().flat_map(|one| std::iter::once(one).chain(one.also.as_deref()));
+        // The verdicts of this and of other comparisons are then in doubt.
+        if all.clone().any(|one| one.audit.as_ref().is_some_and(|one| !one.differing.is_empty())) {
+            return Exit::Internal;
+        }
         policy.exit(all.map(|one| one.counts_of(|row| policy.decides(row, &one.rows))))
     }
 

@@ -35,6 +35,8 @@ pub struct Request {
     pub identifies: bool,
     /// True to explain changed instruction counts by function.
     pub explains: bool,
+    /// True to spend what is left of the budget on benchmarks that were skipped, to check that.
+    pub audits: bool,
     /// True to measure nothing and report only the plan.
     pub only_plan: bool,
 }
@@ -63,6 +65,7 @@ impl Request {
             reuses: false,
             identifies: false,
             explains: false,
+            audits: false,
             only_plan: false,
         }
     }
@@ -129,7 +132,5 @@ pub(super) fn shared_verdicts(
     verdicts: &VerdictSettings,
     also: Option<&AlsoAgainst>,
 ) -> VerdictSettings {
-    let comparisons = 1 + usize::from(also.is_some());
-    let comparisons = verdicts.criteria.comparisons * comparisons;
-    verdicts.clone().shared_by(comparisons)
+    verdicts.clone().shared_by(1 + usize::from(also.is_some()))
 }

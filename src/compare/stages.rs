@@ -68,15 +68,15 @@ struct Block<'e> {
 }
 
 impl Stages<'_> {
-    /// Measures all benchmarks and decides; `builds` are their first ones. The caller must finish
-    /// the experiment.
+    /// Measures all benchmarks in an experiment that began with their first builds, and decides.
+    /// The caller must finish the experiment.
     pub fn measure(
         &self,
+        mut experiment: StartedExperiment,
         builds: &Builds,
         outcome: &mut Outcome,
     ) -> Result<(StartedExperiment, Vec<DecidedRow>)> {
         let Self { runner, versions, measured, .. } = *self;
-        let mut experiment = runner.begin(versions, measured, builds)?;
         self.observer.compare_event(Event::Started(&experiment));
         for (benchmark, skip_reason) in self.unmeasured {
             runner.store.record_unmeasured(experiment.id, benchmark, *skip_reason)?;

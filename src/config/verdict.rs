@@ -63,7 +63,10 @@ impl VerdictSettings {
                 .cause(refusal.to_string())
         })?;
         let tables = if flags.min_effect.is_some() { Vec::new() } else { file.benchmarks() };
-        Ok(Self { criteria, metrics: options.metrics, tables })
+        let settings = Self { criteria, metrics: options.metrics, tables };
+        // Each kind of metrics is decided by itself, so all of them share the rate.
+        let kinds = settings.kinds().len();
+        Ok(settings.shared_by(kinds))
     }
 
     /// Returns stricter settings: one comparison reports an unchanged benchmark with a probability of at most `rate`.
@@ -72,10 +75,10 @@ impl VerdictSettings {
         Self { criteria: self.criteria.within(rate), ..self.clone() }
     }
 
-    /// Returns the settings for a number of verdicts that share the false-alarm rate.
+    /// Returns the settings for a number of comparisons that share the false-alarm rate, each with what it had of it.
     #[must_use]
     pub fn shared_by(mut self, comparisons: usize) -> Self {
-        self.criteria.comparisons = comparisons;
+        self.criteria.comparisons *= comparisons;
         self
     }
 

@@ -32,7 +32,10 @@ impl Observer for Console {
                 self.line(&analysis_line(builds, decided, undecided));
             }
             Event::Confirming { benchmarks, seeds } => confirmation(self, benchmarks, seeds),
-            Event::CountsDiffer { differing, of, layouts } => counted(self, differing, of, layouts),
+            Event::Auditing { measured, skipped } => {
+                let skipped = count(skipped, "skipped benchmark");
+                self.line(&format!("audit: measuring {measured} of {skipped} all the same"));
+            }
             Event::CountsVary { varying: some, of, layouts } => varying(self, some, of, layouts),
             Event::Explaining { benchmarks, left_out } => explaining(self, benchmarks, left_out),
             Event::Note(note) => self.line(&format!("note: {note}")),
@@ -126,12 +129,6 @@ fn analysis_line(builds: u32, analysed: usize, undecided: usize) -> String {
         some => (some.to_string(), "need"),
     };
     format!("after {}: {number} of {all} {verb} more builds", count(builds as usize, "build"))
-}
-
-/// Prints that benchmarks whose counts differ between versions are counted in more layouts.
-fn counted(console: &Console, differing: usize, of: usize, layouts: usize) {
-    let (of, layouts) = (count(of, "benchmark"), count(layouts, "layout"));
-    console.line(&format!("counts of {differing} of {of} differ: counting them in {layouts}"));
 }
 
 /// Prints that benchmarks whose counts vary within a version are counted in more layouts and

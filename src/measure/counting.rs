@@ -1,6 +1,6 @@
 //! Counts instructions or allocations of benchmarks instead of timing them: one execution of each
-//! version, and where their counts differ, one in each of three layouts. Where the counts of one
-//! version vary then, more layouts follow. Each layout has a different initial state.
+//! version in each of three layouts. Where the counts of one version vary then, more layouts
+//! follow. Each layout has a different initial state.
 
 use std::{
     collections::BTreeMap,
@@ -32,7 +32,7 @@ use crate::{
     },
 };
 
-/// The number of layouts in which a benchmark is counted whose counts differ between versions.
+/// The least number of layouts in which a benchmark is counted.
 pub const COUNTED_LAYOUTS: usize = 3;
 
 /// The deadline of one execution under callgrind, which is about fifty times slower.
@@ -99,8 +99,7 @@ impl Runner<'_> {
         Ok(Counter::Allocations(self.build_env.allocations_library(source, rustc)?))
     }
 
-    /// The layout seeds of the first builds in which benchmarks are counted. Every benchmark is
-    /// counted with the first one.
+    /// The layout seeds of the first builds in which benchmarks are counted.
     pub fn counted_seeds(&self, layouts: usize) -> Vec<LayoutSeed> {
         LayoutSeed::list(self.settings.builds.seed, u32::try_from(layouts).unwrap_or(u32::MAX))
     }
@@ -164,19 +163,6 @@ impl Runner<'_> {
         }
     }
 
-    /// Counts benchmarks once in each version, in the first layout.
-    pub fn count(
-        &self,
-        experiment: &StartedExperiment,
-        counter: &Counter,
-        versions: &[ListedVersion],
-        builds: &Builds,
-        benchmarks: &[Benchmark],
-    ) -> Result<()> {
-        let wanted = |place: &CountingRun| place.build == 0;
-        self.count_places(experiment, counter, (versions, builds), benchmarks, &wanted)
-    }
-
     /// Counts benchmarks in each of these builds in which they were not counted yet.
     pub fn count_everywhere(
         &self,
@@ -187,7 +173,7 @@ impl Runner<'_> {
         benchmarks: &[Benchmark],
     ) -> Result<()> {
         self.record_builds(experiment, Stage::First, builds)?;
-        self.count_places(experiment, counter, (versions, builds), benchmarks, &|_| true)
+        self.count_places(experiment, counter, (versions, builds), benchmarks)
     }
 
     fn count_places(
@@ -196,7 +182,6 @@ impl Runner<'_> {
         counter: &Counter,
         (versions, builds): (&[ListedVersion], &Builds),
         benchmarks: &[Benchmark],
-        wanted: &dyn Fn(&CountingRun) -> bool,
     ) -> Result<()> {
         let mut subjects: Vec<Subject<'_>> = Vec::with_capacity(benchmarks.len());
         for benchmark in benchmarks {
@@ -217,8 +202,7 @@ impl Runner<'_> {
             for version in 0..subject.versions.len() {
                 for build in 0..builds.seeds.len() {
                     let place = CountingRun { benchmark, version, build };
-                    let is_done = subject.done.contains(&slot(builds, place));
-                    if wanted(&place) && !is_done {
+                    if !subject.done.contains(&slot(builds, place)) {
                         left.entry((build, version)).or_default().push(place);
                         total += 1;
                     }

@@ -51,6 +51,12 @@ impl AlphaSpending {
         Self::at_analysis(criteria, 0, 1)
     }
 
+    /// The share of this analysis in an error rate that all analyses of both stages keep together. Counts have no
+    /// analyses, and share nothing.
+    pub(super) fn share(self) -> f64 {
+        self.equivalence / EQUIVALENCE
+    }
+
     /// Scales the flagging rate, for two estimates that share `α₁`.
     #[must_use]
     pub fn flagging_with(self, share: f64) -> Self {

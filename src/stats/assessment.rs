@@ -112,6 +112,18 @@ impl Assessment {
         self.equivalent || self.flag.is_some() && (criteria.confirm || is_of_interest)
     }
 
+    /// True if this head is shown to cost less than the head of another comparison with the same base. `rate` is the
+    /// probability of a false order of two equal heads, in either direction, over all analyses at which they may have
+    /// been decided. Ranges of counts are in order where they lie apart.
+    pub fn is_shown_below(&self, other: &Self, rate: f64) -> bool {
+        let shares = self.alpha.share() * other.alpha.share();
+        if shares <= 0.0 {
+            return self.change.high < other.change.low;
+        }
+        self.comparison.log_change < other.comparison.log_change
+            && self.comparison.p_of_equal_heads(&other.comparison) <= rate * shares
+    }
+
     /// The smallest relative increase that builds which vary as much flag with a power of 80 %, by the noncentral t
     /// distribution; 0 if the rate of false flags alone is 80 %. A verdict needs more: see [`Power`](super::Power).
     ///
@@ -121,5 +133,62 @@ impl Assessment {
         // Counts need no power.
         (self.rule == Rule::Paired && self.alpha.flag > 0.0)
             .then(|| smallest_flagged(freedom, standard_error, false_alarm_rate))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        model::Metric,
+        stats::{Estimator, Measurements, Random},
+    };
+
+    const BUILDS: usize = 5;
+
+    fn version(logs: &[f64]) -> Summary {
+        let builds = (0..).zip(logs.iter().map(|log| [[log.exp()]]));
+        Summary::compute(&Measurements::new(Metric::wall(), builds).unwrap(), Estimator::Mean)
+    }
+
+    /// A comparison with a base that is measured anew; `change` is the true one.
+    fn compared(random: &mut Random, change: f64) -> Assessment {
+        let mut measured =
+            |mean: f64| version(&[0.0; BUILDS].map(|_| mean + 0.001 * random.normal()));
+        let (base, head) = (measured(1.0), measured(1.0 + change));
+        Assessment::new(&base, &head, Pairing::BySeed, &Criteria::default()).unwrap()
+    }
+
+    #[test]
+    fn order_of_equal_heads_keeps_its_error_rate() {
+        const RUNS: usize = 2000;
+        const OTHERS: usize = 8;
+        let rate = 0.05 / (OTHERS * (OTHERS - 1) / 2) as f64;
+        let mut random = Random::new(9);
+        let (mut by_intervals, mut by_differences) = (0, 0);
+        for _ in 0..RUNS {
+            let heads: [Assessment; OTHERS] = std::array::from_fn(|_| compared(&mut random, 0.0));
+            let any = |is_below: &dyn Fn(&Assessment, &Assessment) -> bool| {
+                heads.iter().any(|one| heads.iter().any(|other| is_below(one, other)))
+            };
+            let apart = |one: &Assessment, other: &Assessment| {
+                let [one, other] = [one, other].map(|head| head.comparison.change_at(0.95));
+                one.high < other.low
+            };
+            by_intervals += usize::from(any(&apart));
+            by_differences += usize::from(any(&|one, other| one.is_shown_below(other, rate)));
+        }
+        let [by_intervals, by_differences] =
+            [by_intervals, by_differences].map(|orders| orders as f64 / RUNS as f64);
+        assert!(by_intervals > 0.05, "{by_intervals}: intervals at 95 % do not keep the rate");
+        assert!(by_differences <= 0.05, "{by_differences}");
+    }
+
+    #[test]
+    fn order_of_different_heads_is_shown() {
+        let mut random = Random::new(1);
+        let (one, other) = (compared(&mut random, 0.02), compared(&mut random, 0.04));
+        assert!(one.is_shown_below(&other, 0.05 / 28.0));
+        assert!(!other.is_shown_below(&one, 0.05 / 28.0));
     }
 }

@@ -284,6 +284,24 @@ impl Comparison {
         self.survival(self.log_change - log_change)
     }
 
+    /// The two-sided p value of "both heads are equal", for two comparisons with the same base that was measured anew in
+    /// each: Welch's test on the difference of the two changes.
+    pub(super) fn p_of_equal_heads(&self, other: &Self) -> f64 {
+        let difference = self.log_change - other.log_change;
+        if difference.abs() <= self.rounding.most + other.rounding.most {
+            return 1.0;
+        }
+        let squares = [self, other].map(|one| one.standard_error.powi(2));
+        let square: f64 = squares.iter().sum();
+        if square <= 0.0 {
+            return f64::from(difference.abs() <= NEGLIGIBLE);
+        }
+        let freedoms = [self.freedom, other.freedom];
+        let parts = squares.iter().zip(freedoms).map(|(square, freedom)| square.powi(2) / freedom);
+        let freedom = square.powi(2) / parts.sum::<f64>();
+        2.0 * t_survival(difference.abs() / square.sqrt(), freedom)
+    }
+
     /// `P(T ≥ d / SE_D)`; a half where the steps of the values explain `d`.
     fn survival(&self, d: f64) -> f64 {
         if d.abs() <= self.rounding.most {

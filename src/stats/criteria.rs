@@ -17,8 +17,8 @@ pub struct Criteria {
     /// confirmation, that it flags any one unchanged benchmark.
     #[schemars(range(min = 0, max = 1))]
     pub false_alarm_rate: f64,
-    /// The number of comparisons in one command that share the false-alarm rate evenly: 2 if a head is compared with a
-    /// release as well, else 1.
+    /// The number of comparisons in one command that share the false-alarm rate evenly: a head is compared with a
+    /// release as well, or times and counts are decided by themselves.
     #[serde(skip)]
     pub comparisons: usize,
     /// The confidence, between 0 and 1, of the intervals of one version, and so of the rule `overlap`.

@@ -28,4 +28,4 @@ pub use relation::{Relation, VersionRef, obstacles, share_history};
 pub use results::{Results, are_identical, count_builds};
 pub use row::{Advice, ByMean, DecidedRow, DecidedStage, Repetition, VerdictKind};
 pub use timeline::{TimelineEntry, timeline};
-pub use verdicts::{DecisionOptions, MIXED, Verdicts};
+pub use verdicts::{AUDIT_ERROR_RATE, DecisionOptions, MIXED, Verdicts};

@@ -148,4 +148,20 @@ mod tests {
         let (_, decided) = verdict(&filling);
         assert!(matches!(decided, Verdict::Regressed { .. }), "{decided:?}");
     }
+
+    #[test]
+    fn audited_benchmark_keeps_its_reason_unless_it_changed() {
+        for (head, is_same) in [([100.0, 100.2], true), ([110.0, 110.0], false)] {
+            let store = Store::in_memory().unwrap();
+            let filling = Filling::begin(&store, &VERSIONS, &["a"]);
+            for (stage, head) in [Stage::First, Stage::Second].into_iter().zip(head) {
+                filling.measure("a", 0, stage, &[("wall", 100.0)]);
+                filling.measure("a", 1, stage, &[("wall", head)]);
+            }
+            let reason = SkipReason::Unaffected;
+            store.record_unmeasured(filling.id, &benchmark("a"), reason).unwrap();
+            let (_, decided) = verdict(&filling);
+            assert_eq!(decided == Verdict::Unaffected, is_same, "{head:?}: {decided:?}");
+        }
+    }
 }

@@ -12,12 +12,12 @@ use super::{
     interleaving::Mixed,
     relation::{self, Relation, VersionRef},
     results::{Results, are_identical},
-    row::{Advice, ByMean, DecidedRow, DecidedStage},
+    row::{Advice, ByMean, DecidedRow, DecidedStage, VerdictKind},
 };
 use crate::{
     elf::Digest,
     error::Result,
-    model::{LayoutSeed, Metric, Mode, Stage, Unmeasured},
+    model::{LayoutSeed, Metric, Mode, SkipReason, Stage, Unmeasured},
     stats::{
         AlphaSpending, Analysis, Assessment, Criteria, Decider, Decision, Estimator, Pairing,
         Power, StatsError, Summary, Verdict, decide_counts,
@@ -27,6 +27,10 @@ use crate::{
 
 const NO_REPEAT: &str = "measured in two experiments, and no commit was measured twice with the \
                          same settings, so the variation between experiments is unknown";
+
+/// The probability that an audit shows a change of any skipped benchmark by chance, in either
+/// direction. It ends a comparison as a defect of rbench, so it is rare even if each commit has one.
+pub const AUDIT_ERROR_RATE: f64 = 0.001;
 
 /// The reason given for not comparing interleaved executions with others, whatever conditions are
 /// allowed.
@@ -71,7 +75,48 @@ impl<'r> Verdicts<'r> {
 
     /// One verdict for each metric that both versions have, or a single one without a metric if
     /// there are no values to decide by.
+    ///
+    /// A benchmark that was measured although its experiment had a reason to skip it was audited: it
+    /// keeps the verdict of the reason, with the stages as evidence, unless a change is shown at
+    /// the error rate of audits.
     pub fn rows(
+        &self,
+        benchmark: &BenchmarkResults<'_>,
+        relation: &Relation,
+        criteria: &Criteria,
+    ) -> Result<Vec<DecidedRow>> {
+        let Some(reason) = self.audited(benchmark, relation)? else {
+            return self.measured_rows(benchmark, relation, criteria);
+        };
+        let audits = self.count_decided(relation.versions())?.max(1);
+        let criteria = criteria.within(AUDIT_ERROR_RATE / audits as f64);
+        let mut rows = self.measured_rows(benchmark, relation, &criteria)?;
+        if rows.iter().any(|row| VerdictKind::new(&row.verdict).is_change()) {
+            return Ok(rows);
+        }
+        let progress = rows.iter().map(|row| row.progress).fold(Progress::Ended, Progress::combine);
+        rows.truncate(1);
+        let kept = |row| DecidedRow { verdict: reason.into(), metric: None, progress, ..row };
+        Ok(rows.into_iter().map(kept).collect())
+    }
+
+    /// The reason for which the experiment of these versions would have skipped the benchmark, if
+    /// it measured it all the same.
+    fn audited(
+        &self,
+        benchmark: &BenchmarkResults<'_>,
+        relation: &Relation,
+    ) -> Result<Option<SkipReason>> {
+        let versions = relation.versions();
+        if !matches!(relation, Relation::SameExperiment(_))
+            || versions.iter().any(|place| benchmark.rows(*place).is_empty())
+        {
+            return Ok(None);
+        }
+        self.results.skip_reason(versions[0].experiment, &benchmark.benchmark)
+    }
+
+    fn measured_rows(
         &self,
         benchmark: &BenchmarkResults<'_>,
         relation: &Relation,

@@ -12,6 +12,7 @@
 
 mod accept;
 mod allocations;
+mod audit;
 mod bad_input;
 mod bad_results;
 mod bisect;

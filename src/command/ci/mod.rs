@@ -75,7 +75,8 @@ fn compared_versions(
         None => revision,
         Some(name) => format!("{revision}+{name}"),
     });
-    Ok(CompareArgs { versions: RevisionPair::from_revisions(versions), ..args.clone() })
+    let audit = args.stopping.time_for_each(1).is_some();
+    Ok(CompareArgs { versions: RevisionPair::from_revisions(versions), audit, ..args.clone() })
 }
 
 fn compare_and_publish(

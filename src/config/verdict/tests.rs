@@ -59,3 +59,21 @@ fn invalid_criteria_are_a_usage_error() {
         assert_eq!(refusal.exit(), Exit::Usage, "{text}");
     }
 }
+
+#[test]
+fn kinds_of_metrics_share_the_error_rate() {
+    for (metrics, comparisons) in [
+        (&[][..], 1),
+        (&["wall", "cpu"], 1),
+        (&["wall", "instructions"], 2),
+        (&["allocations", "allocated-bytes"], 1),
+        (&["wall", "instructions", "allocations"], 3),
+    ] {
+        let metrics = metrics.iter().map(|name| name.parse().unwrap()).collect();
+        let flags = CriteriaOptions { metrics, ..Default::default() };
+        let settings = VerdictSettings::resolve(&file(""), &flags).unwrap();
+        let each = settings.kinds().into_iter().map(|kind| kind.criteria.comparisons);
+        assert_eq!(each.collect::<Vec<_>>(), vec![comparisons; comparisons]);
+        assert_eq!(settings.shared_by(2).criteria.comparisons, 2 * comparisons);
+    }
+}

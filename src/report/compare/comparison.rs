@@ -15,7 +15,7 @@ use crate::report::{
     table::{Cell, Column, Table},
 };
 use crate::{
-    compare::{ComparedExperiment, TargetSizes},
+    compare::{Audited, ComparedExperiment, TargetSizes},
     error::Result,
     impact::Impact,
     model::{
@@ -74,6 +74,9 @@ pub struct Comparison {
     pub(crate) failed_targets: Vec<FailedTarget>,
     pub(crate) unused_acceptances: Vec<UnusedAcceptance>,
     pub(crate) next_steps: Vec<Step>,
+    /// The check of skipped benchmarks by measurements, if there was time for one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) audit: Option<Audited>,
     /// The comparison of the same head with a release; null if there is none, and in itself.
     pub(crate) also_base: Option<Box<Self>>,
 }
@@ -236,6 +239,7 @@ impl ComparisonReport {
             failed_targets: outcome.failed_targets.clone(),
             unused_acceptances: outcome.idle.iter().map(UnusedAcceptance::from).collect(),
             next_steps: self.next_steps(),
+            audit: outcome.audit.clone(),
             also_base: self.also.as_ref().map(|also| Box::new(also.comparison())),
         }
     }

@@ -438,7 +438,7 @@ impl ComparisonReport {
         let estimator = self.estimators().map_or(String::new(), |name| name + ", ");
         let min_effect = self.min_effect_text();
         let shared = if criteria.comparisons > 1 && criteria.confirm {
-            " (of both comparisons together)"
+            " (of all comparisons and metrics together)"
         } else {
             ""
         };
@@ -495,11 +495,13 @@ impl ComparisonReport {
             (VerdictKind::Unaffected, "no changed code or data"),
             (VerdictKind::Identical, "same machine code"),
         ] {
-            let same = self.list(self.with_verdict(kind).map(|row| name(&names, row)));
+            let unmeasured = self.with_verdict(kind).filter(|row| row.decisive().is_none());
+            let same = self.list(unmeasured.map(|row| name(&names, row)));
             if !same.is_empty() {
                 lines.push(format!("{} ({why}; not measured): {same}", kind.name()));
             }
         }
+        lines.extend(self.audit_lines());
         let mut skipped: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for row in self.with_verdict(VerdictKind::Skipped) {
             skipped.entry(sentence::row(row)).or_default().push(name(&names, row));

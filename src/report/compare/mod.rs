@@ -1,6 +1,7 @@
 //! The report of `compare`: every benchmark of two versions with its verdict.
 
 mod advice;
+mod audit;
 mod comparison;
 mod document;
 mod html;

@@ -24,8 +24,8 @@ use crate::{
     verdict::{DecidedRow, VerdictKind},
 };
 
-const ORDER: &str = "each variant is compared with the base, not with the others: those whose intervals overlap may be \
-                     in another order";
+const ORDER: &str =
+    "each variant is compared with the base, not with the others: their order is not tested";
 
 /// The comparisons of variants of a version with that version.
 pub struct VariantsReport {

@@ -20,10 +20,11 @@ use crate::{
         style::Role,
         table::{Cell, Column, Table},
     },
+    stats::Assessment,
     verdict::{DecidedRow, VerdictKind},
 };
 
-const ORDER: &str = "all were measured against the first; two others are in order only if their intervals do not overlap";
+const ORDER: &str = "all were measured against the first; the order of the others is by the differences of their changes (5 % for any false order)";
 
 const DETAILS: &str = "in detail, the first implementation is the base: improved is faster, regressed slower, unchanged equal";
 
@@ -70,13 +71,8 @@ struct Ranked<'r> {
     verdict: Option<&'static str>,
 }
 
-/// The result of an implementation with one parameter, relative to the first one.
-#[derive(Clone, Copy)]
-struct Place {
-    low: f64,
-    high: f64,
-    kind: VerdictKind,
-}
+/// The probability that any two implementations that are equal and not the first are put in order.
+const ANY_FALSE_ORDER: f64 = 0.05;
 
 /// The word for a verdict on an implementation instead of a later version.
 fn word(row: &DecidedRow) -> &'static str {
@@ -105,16 +101,12 @@ fn rows(report: &ComparisonReport) -> impl Iterator<Item = &DecidedRow> {
     report.outcome.rows.iter().filter(move |row| row.metric.as_ref() == metric)
 }
 
-/// The place of an implementation at one parameter; of the first without a report.
-fn place(report: Option<&ComparisonReport>, id: &str) -> Option<Place> {
-    let Some(report) = report else {
-        return Some(Place { low: 0.0, high: 0.0, kind: VerdictKind::Unchanged });
-    };
+/// The decided row of an implementation at one parameter.
+fn decided<'r>(report: &'r ComparisonReport, id: &str) -> Option<(VerdictKind, &'r Assessment)> {
     let row = rows(report).find(|row| row.benchmark.name.id == id)?;
-    let change = row.decisive()?.assessment.change;
     let kind = VerdictKind::new(&row.verdict);
     let is_decided = kind.is_change() || kind == VerdictKind::Unchanged;
-    is_decided.then_some(Place { low: change.low, high: change.high, kind })
+    Some((kind, &row.decisive().filter(|_| is_decided)?.assessment))
 }
 
 impl VersusReport {
@@ -128,13 +120,16 @@ impl VersusReport {
 
     /// True if one implementation is shown to be faster than another with some parameter, and slower with none.
     fn is_ahead(&self, one: usize, other: usize) -> bool {
+        let others = self.comparisons.len();
+        let tests = others * others.saturating_sub(1) / 2 * self.implementations.parameters.len();
         let is_faster = |one: usize, other: usize, id: &str| {
-            let of = |index| place(self.report(index), id);
-            let (Some(ours), Some(theirs)) = (of(one), of(other)) else { return false };
+            let of = |index| decided(self.report(index)?, id);
             match (one, other) {
-                (_, 0) => ours.kind == VerdictKind::Improved,
-                (0, _) => theirs.kind == VerdictKind::Regressed,
-                _ => ours.high < theirs.low,
+                (_, 0) => of(one).is_some_and(|(kind, _)| kind == VerdictKind::Improved),
+                (0, _) => of(other).is_some_and(|(kind, _)| kind == VerdictKind::Regressed),
+                _ => of(one).zip(of(other)).is_some_and(|((_, ours), (_, theirs))| {
+                    ours.is_shown_below(theirs, ANY_FALSE_ORDER / tests.max(1) as f64)
+                }),
             }
         };
         let ids = self.implementations.all[0].benchmarks.iter();
