@@ -19,6 +19,8 @@ pub struct Differences<'d> {
     pub files: BTreeSet<PathBuf>,
     /// The environment variables of its processes that differ.
     pub variables: &'d BTreeSet<String>,
+    /// Those of them that a variant or cargo's configuration sets, for libraries that no trace shows to read them.
+    pub configured: &'d BTreeSet<String>,
     /// Differences that may concern every benchmark, as phrases.
     pub everywhere: &'d [String],
 }
@@ -46,6 +48,8 @@ pub fn impact(differences: &Differences<'_>, traces: [&Trace; 2]) -> Impact {
             uncertainties.push(uncertainty);
         }
     }
+    let unseen = differences.configured.iter().find(|name| !is_read(name));
+    uncertainties.extend(unseen.map(|name| format!("it may read {name}, which differs")));
     let functions = functions(differences.functions, traces);
     if functions.is_empty()
         && let Some(name) = unsteady(differences.common, traces)
@@ -193,6 +197,7 @@ mod tests {
             common: &BTreeMap::new(),
             files: BTreeSet::new(),
             variables: &BTreeSet::new(),
+            configured: &BTreeSet::new(),
             everywhere: &[],
         };
         let impact = impact(&differences, traces);
@@ -272,6 +277,7 @@ mod tests {
             common: &BTreeMap::new(),
             files: BTreeSet::from(["src/data/x".into(), "target/release/y".into()]),
             variables: &variables,
+            configured: &BTreeSet::new(),
             everywhere: &everywhere,
         };
         let asking = |name: &str, gaps: &[IncompleteTrace]| Trace {
@@ -292,6 +298,7 @@ mod tests {
         let unaffected = Differences {
             files: BTreeSet::new(),
             variables: &BTreeSet::new(),
+            configured: &BTreeSet::new(),
             everywhere: &[],
             ..differences
         };
@@ -307,11 +314,29 @@ mod tests {
             common: &BTreeMap::new(),
             files: BTreeSet::new(),
             variables: &names.map(str::to_owned).into(),
+            configured: &BTreeSet::new(),
             everywhere: &[],
         };
         let traces = [&Trace::default(), &Trace::default()];
         let read = ["GLIBC_TUNABLES", "LD_PRELOAD", "MALLOC_ARENA_MAX"];
         assert_eq!(impact(&differences, traces).variables, read);
+    }
+
+    #[test]
+    fn configured_variable_is_uncertain_unless_it_is_read() {
+        let names = BTreeSet::from(["A".to_owned(), "B".to_owned(), "C".to_owned()]);
+        let differences = Differences {
+            functions: &FunctionDiff::default(),
+            common: &BTreeMap::new(),
+            files: BTreeSet::new(),
+            variables: &names,
+            configured: &BTreeSet::from(["A".to_owned(), "B".to_owned()]),
+            everywhere: &[],
+        };
+        let reading = Trace { variables: BTreeSet::from(["A".to_owned()]), ..Trace::default() };
+        let found = impact(&differences, [&reading, &Trace::default()]);
+        assert_eq!(found.variables, ["A"]);
+        assert_eq!(found.uncertainties, ["it may read B, which differs"]);
     }
 
     #[test]
@@ -323,6 +348,7 @@ mod tests {
                 common: &common,
                 files: BTreeSet::new(),
                 variables: &BTreeSet::new(),
+                configured: &BTreeSet::new(),
                 everywhere: &[],
             };
             impact(&differences, traces).uncertainties

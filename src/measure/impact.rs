@@ -282,6 +282,8 @@ struct TargetImpact {
     /// The functions of the workspace that both versions have under one symbol.
     common: BTreeMap<u64, Name>,
     variables: BTreeSet<String>,
+    /// The variables among them that a variant or cargo's configuration sets.
+    configured: BTreeSet<String>,
     everywhere: Vec<String>,
 }
 
@@ -290,7 +292,9 @@ impl TargetImpact {
     /// it names its functions.
     fn same_program([base, head]: &[ListedVersion; 2], target: &BenchTarget) -> Self {
         let variables = variables_that_differ(base.variables(target), head.variables(target));
-        Self { is_same_program: true, variables, ..Self::default() }
+        let is_configured = |name: &&String| base.configures(name) || head.configures(name);
+        let configured = variables.iter().filter(is_configured).cloned().collect();
+        Self { is_same_program: true, variables, configured, ..Self::default() }
     }
 
     /// The differences that concern a benchmark with these traces.
@@ -300,6 +304,7 @@ impl TargetImpact {
             common: &self.common,
             files: VersionFiles::that_differ(files.each_ref(), traces.map(|trace| &trace.files)),
             variables: &self.variables,
+            configured: &self.configured,
             everywhere: &self.everywhere,
         }
     }
@@ -312,10 +317,10 @@ impl TargetImpact {
     ) -> Self {
         let [base, head] = versions;
         let [in_base, in_head] = traced.each_ref().map(|one| &one.programs[target]);
+        let same_program = Self::same_program(versions, target);
         if in_base.is_same(in_head) {
-            return Self::same_program(versions, target);
+            return same_program;
         }
-        let variables = variables_that_differ(base.variables(target), head.variables(target));
         let mut everywhere = Vec::new();
         if base.compilation.record.rustc != head.compilation.record.rustc {
             everywhere.push("another compiler made it".to_owned());
@@ -342,8 +347,8 @@ impl TargetImpact {
             is_same_program: false,
             functions: functions.cloned().unwrap_or_default(),
             common: common.map(|(instance, name)| (*instance, name.clone())).collect(),
-            variables,
             everywhere,
+            ..same_program
         }
     }
 }

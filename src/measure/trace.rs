@@ -32,7 +32,7 @@ use crate::{
 
 /// Version of the tracing rules. Raise it when traces record something else, so that cached ones
 /// are not used.
-const RULES: u32 = 10;
+const RULES: u32 = 11;
 
 /// The directory of traces, in that of a recipe.
 const TRACES: &str = "traces";
@@ -684,7 +684,12 @@ impl Traceable<'_> {
         if observed.unnamed > 0 {
             gaps.push(IncompleteTrace::Unnamed);
         }
-        if !observed.programs.is_empty() || functions.any(reads_all) {
+        let has_all =
+            |path: &PathBuf| path.starts_with("/proc") && path.file_name() == Some("environ".as_ref());
+        if !observed.programs.is_empty()
+            || observed.opened.iter().any(has_all)
+            || functions.any(reads_all)
+        {
             gaps.push(IncompleteTrace::AnyVariable);
         }
         Trace {

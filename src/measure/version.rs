@@ -172,6 +172,11 @@ impl ListedVersion {
         self.listed(target).map_or(&[], |listed| &listed.executable.variables)
     }
 
+    /// True if a variant or cargo's configuration sets this variable.
+    pub(super) fn configures(&self, variable: &str) -> bool {
+        self.configured.iter().any(|(name, _)| name == variable)
+    }
+
     fn listed(&self, target: &BenchTarget) -> Option<&ListedTarget> {
         self.listing.targets.iter().find(|listed| listed.executable.target() == *target)
     }
