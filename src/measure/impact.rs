@@ -13,7 +13,7 @@ use crate::{
     elf::{Digest, FunctionDiff, Name},
     error::{Exit, Result},
     impact::{Differences, Impact, Trace, impact},
-    model::{BenchTarget, Benchmark},
+    model::{BenchTarget, Benchmark, CommandLineReader},
 };
 
 impl Runner<'_> {
@@ -122,7 +122,7 @@ impl Runner<'_> {
             let differences = of_target.differences(&files, of_benchmark);
             let mut impact = impact(&differences, of_benchmark);
             impact.uncertainties.extend(self.unseen_setup(benchmark, of_benchmark));
-            let Impact { functions, files, variables, uncertainties } = &impact;
+            let Impact { functions, files, variables, uncertainties, .. } = &impact;
             let functions: Vec<&Name> = functions.iter().map(|function| &function.name).collect();
             debug!(
                 unaffected = impact.is_nothing(),
@@ -285,6 +285,8 @@ struct TargetImpact {
     /// The variables among them that a variant or cargo's configuration sets.
     configured: BTreeSet<String>,
     everywhere: Vec<String>,
+    /// The functions among them with which only the harness reads its command line, by instance.
+    command_line: BTreeSet<u64>,
 }
 
 impl TargetImpact {
@@ -306,6 +308,7 @@ impl TargetImpact {
             variables: &self.variables,
             configured: &self.configured,
             everywhere: &self.everywhere,
+            command_line: &self.command_line,
         }
     }
 
@@ -348,9 +351,28 @@ impl TargetImpact {
             functions: functions.cloned().unwrap_or_default(),
             common: common.map(|(instance, name)| (*instance, name.clone())).collect(),
             everywhere,
+            command_line: functions
+                .map(|diff| command_line(versions, target, diff))
+                .unwrap_or_default(),
             ..same_program
         }
     }
+}
+
+/// The functions that differ and with which the harness reads its command line, if both versions have the same package:
+/// another one may leave other memory allocated when measuring begins.
+fn command_line(
+    [base, head]: &[ListedVersion; 2],
+    target: &BenchTarget,
+    diff: &FunctionDiff,
+) -> BTreeSet<u64> {
+    let readers = base.command_line(target);
+    let readers = readers.iter().filter(|reader| head.command_line(target).contains(reader));
+    let readers: Vec<&CommandLineReader> = readers.map(|(reader, _)| reader).collect();
+    let sized = diff.removed.iter().chain(&diff.added).map(|one| (&one.name, one.instance));
+    let changed = diff.changed.iter().map(|one| (&one.name, one.instance));
+    let is_one = |name: &Name| readers.iter().any(|reader| reader.has(name.as_str()));
+    sized.chain(changed).filter(|(name, _)| is_one(name)).map(|(_, instance)| instance).collect()
 }
 
 /// The names of variables whose values differ or that only one version has. The directory of a

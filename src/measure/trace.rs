@@ -684,8 +684,9 @@ impl Traceable<'_> {
         if observed.unnamed > 0 {
             gaps.push(IncompleteTrace::Unnamed);
         }
-        let has_all =
-            |path: &PathBuf| path.starts_with("/proc") && path.file_name() == Some("environ".as_ref());
+        let has_all = |path: &PathBuf| {
+            path.starts_with("/proc") && path.file_name() == Some("environ".as_ref())
+        };
         if !observed.programs.is_empty()
             || observed.opened.iter().any(has_all)
             || functions.any(reads_all)

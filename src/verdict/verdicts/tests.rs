@@ -192,10 +192,11 @@ fn same_programs_are_decided_by_their_measurements() {
         let rows = verdicts.rows(&of_benchmark, &relation, &Criteria::default()).unwrap();
         rows[0].verdict.clone()
     };
-    let (base, slower) = (("base", 100.0), ("head", 150.0));
+    let [base, again] = [100.0, 100.1].map(|value| ("base", value));
+    let [slower, slower_again] = [150.0, 150.1].map(|value| ("head", value));
     let undecided = across(&[base, slower]);
     assert!(matches!(undecided, Verdict::NotComparable { .. }), "{undecided:?}");
-    let decided = across(&[base, slower, base, base, slower, slower]);
+    let decided = across(&[base, slower, again, base, slower_again, slower]);
     assert!(matches!(decided, Verdict::Regressed { .. }), "{decided:?}");
 }
 
