@@ -6,6 +6,7 @@
 //! versions, and need not be measured. When unsure, it must be measured.
 
 mod decision;
+mod files;
 mod trace;
 
 use schemars::JsonSchema;
@@ -14,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::elf::{Cause, HASH, Name, hash};
 
 pub use decision::{Differences, impact};
+pub use files::FileUse;
 pub use trace::{FileState, IncompleteTrace, Needs, Trace};
 
 /// The differences between two versions that a benchmark executes or reads.

@@ -4,6 +4,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     ffi::OsString,
+    path::PathBuf,
 };
 
 use tracing::{debug, info_span};
@@ -12,7 +13,7 @@ use super::{ListedTarget, ListedVersion, Runner, trace::Traceable, version::Vers
 use crate::{
     elf::{Digest, FunctionDiff, Name},
     error::{Exit, Result},
-    impact::{Differences, Impact, Trace, impact},
+    impact::{Differences, FileState, FileUse, Impact, Trace, impact},
     model::{BenchTarget, Benchmark, CommandLineReader},
 };
 
@@ -29,13 +30,19 @@ impl Runner<'_> {
         each: bool,
     ) -> Result<Impacts> {
         self.forget_needs();
-        let without =
-            if each { BTreeSet::new() } else { self.without_impact(versions, benchmarks)? };
+        let differing = self.differing_files(versions);
+        // The first iterations show nothing about a file that is read late.
+        let without = match differing {
+            _ if each => BTreeSet::new(),
+            Some(FileUse::Data) => BTreeSet::new(),
+            other => self.without_impact(versions, benchmarks, other.is_some())?,
+        };
+        let complete = !each && differing == Some(FileUse::Data);
         let has_none = |benchmark: &Benchmark| without.contains(&benchmark.bench_target());
         let rest: Vec<Benchmark> =
             benchmarks.iter().filter(|one| !has_none(one)).cloned().collect();
         let Impacts { benchmarks: impacts, mut identical } =
-            self.impact_on_each(versions, functions, &rest)?;
+            self.impact_on_each(versions, functions, &rest, complete)?;
         let is_identical = |target: &&BenchTarget| have_same_variables(versions, target);
         identical.extend(without.iter().filter(is_identical).cloned());
         let mut impacts = impacts.into_iter();
@@ -46,13 +53,29 @@ impl Runner<'_> {
         Ok(Impacts { benchmarks: benchmarks.iter().map(of_benchmark).collect(), identical })
     }
 
+    /// The most that a process may do with a file that differs between the versions; `None` if none differs.
+    fn differing_files(&self, versions: &[ListedVersion; 2]) -> Option<FileUse> {
+        let [base, head] = versions.each_ref().map(|version| &version.version);
+        if base.tree == head.tree {
+            return (base.variant != head.variant).then_some(FileUse::Development);
+        }
+        let Ok(files) = self.project.repository.changed_files(base, head) else {
+            return Some(FileUse::Data);
+        };
+        files.iter().map(|file| FileUse::of(file)).max()
+    }
+
     /// The bench targets whose program is the same in both versions, and whose benchmarks, executed
     /// together, read nothing that differs. They need no traces of each benchmark: most commits
     /// have no effect on most targets, and a target may have a thousand benchmarks.
+    ///
+    /// Each executes only a few iterations. So if any file differs, benchmarks that read files of the version at all
+    /// are traced one by one.
     fn without_impact(
         &self,
         versions: &[ListedVersion; 2],
         benchmarks: &[Benchmark],
+        files_differ: bool,
     ) -> Result<BTreeSet<BenchTarget>> {
         let files = self.files(versions);
         let mut without = BTreeSet::new();
@@ -72,13 +95,18 @@ impl Runner<'_> {
             if !programs[0].is_same_in_all(&programs[1]) {
                 continue;
             }
+            // A variable may be read late, too.
+            let same_program = TargetImpact::same_program(versions, &target);
+            if !same_program.variables.is_empty() {
+                continue;
+            }
             let phase = info_span!("trace", version = %versions[0].version, together = own.len());
             let traces = phase.in_scope(|| self.trace_together(&base, &own))?;
             let Some(traces) = traces else { continue };
-            let same_program = TargetImpact::same_program(versions, &target);
             let has_none = |trace: &Trace| {
                 let traces = [trace, &head.with_own_files(trace)];
-                impact(&same_program.differences(&files, traces), traces).is_nothing()
+                !(files_differ && trace.files.iter().any(is_input))
+                    && impact(&same_program.differences(&files, traces), traces).is_nothing()
             };
             if traces.iter().all(has_none) {
                 debug!("nothing that differs is read by any benchmark of {target}");
@@ -94,10 +122,11 @@ impl Runner<'_> {
         versions: &[ListedVersion; 2],
         functions: &[(BenchTarget, FunctionDiff)],
         benchmarks: &[Benchmark],
+        complete: bool,
     ) -> Result<Impacts> {
         let [base, head] = versions;
-        let in_base = self.traces(base, benchmarks, None)?;
-        let in_head = self.traces(head, benchmarks, Some(&in_base))?;
+        let in_base = self.traces(base, benchmarks, None, complete)?;
+        let in_head = self.traces(head, benchmarks, Some(&in_base), complete)?;
         let traced = [in_base, in_head];
         let targets = targets_of(benchmarks);
         let differences = targets.into_iter().map(|target| {
@@ -148,6 +177,7 @@ impl Runner<'_> {
         version: &ListedVersion,
         benchmarks: &[Benchmark],
         other: Option<&Traced>,
+        complete: bool,
     ) -> Result<Traced> {
         let count = benchmarks.len();
         let _phase = info_span!("trace", version = %version.version, count).entered();
@@ -181,7 +211,7 @@ impl Runner<'_> {
                         (benchmark, other.map(|other| &other.traces[*index]))
                     };
                     let own: Vec<_> = indices.iter().map(with_other).collect();
-                    let found = self.trace(traceable, &own, &mut progress)?;
+                    let found = self.trace(traceable, &own, complete, &mut progress)?;
                     for (index, trace) in indices.into_iter().zip(found) {
                         traces[index] = trace;
                     }
@@ -251,6 +281,13 @@ impl Program {
     fn is_same_in_all(&self, other: &Self) -> bool {
         self.is_same(other) && self.functions.keys().eq(other.functions.keys())
     }
+}
+
+/// True for an opened file or directory that is no library of the program: of the checkout, or made by a build script.
+fn is_input((path, state): (&PathBuf, &FileState)) -> bool {
+    let is_opened = !matches!(state, FileState::Absent | FileState::Directory(None));
+    let is_library = || path.components().any(|part| part.as_os_str() == "deps");
+    is_opened && (path.starts_with("src") || !is_library())
 }
 
 fn have_same_variables(versions: &[ListedVersion; 2], target: &BenchTarget) -> bool {
