@@ -107,6 +107,24 @@ impl Repository {
         Ok(false)
     }
 
+    /// The files, and the submodules, that differ between two versions or that one of them lacks.
+    pub fn changed_files(&self, base: &Version, head: &Version) -> Result<Vec<PathBuf>> {
+        let changed = || -> Result<Vec<PathBuf>, git2::Error> {
+            let tree = |version: &Version| self.git().find_tree(Oid::from_str(&version.tree)?);
+            let mut options = DiffOptions::new();
+            options.skip_binary_check(true);
+            let (base, head) = (tree(base)?, tree(head)?);
+            let diff =
+                self.git().diff_tree_to_tree(Some(&base), Some(&head), Some(&mut options))?;
+            let paths = diff.deltas().map(|delta| {
+                [delta.old_file().path(), delta.new_file().path()]
+                    .map(|path| path.map(PathBuf::from))
+            });
+            Ok(paths.flatten().flatten().collect())
+        };
+        changed().context(Exit::Usage, || format!("cannot compare the files of {base} and {head}"))
+    }
+
     /// The Rust sources of the head that the base lacks or has in another state: their paths and texts.
     pub fn changed_sources(&self, base: &Version, head: &Version) -> Result<Vec<(String, String)>> {
         let what = || format!("cannot compare the files of {base} and {head}");

@@ -72,15 +72,15 @@ struct ManifestTarget {
 }
 
 #[derive(Debug, PartialEq)]
-struct HarnessCrate {
-    package: &'static str,
-    kind: HarnessKind,
+pub(super) struct HarnessCrate {
+    pub(super) package: &'static str,
+    pub(super) kind: HarnessKind,
     /// For a fork, the version it was forked from: its own version number is meaningless here.
     fork_of: Option<Version>,
 }
 
 /// The supported harnesses.
-static KNOWN: [HarnessCrate; 5] = [
+pub(super) static KNOWN: [HarnessCrate; 5] = [
     HarnessCrate { package: "rbench-harness", kind: HarnessKind::Native, fork_of: None },
     HarnessCrate { package: "criterion", kind: HarnessKind::Criterion, fork_of: None },
     HarnessCrate { package: "divan", kind: HarnessKind::Divan, fork_of: None },
@@ -295,13 +295,13 @@ impl<'t> TargetFacts<'t> {
         names.iter().copied().filter(|name| is_dependency(name)).collect()
     }
 
-    fn node(&self, id: &PackageId) -> Option<&'t Node> {
+    pub(super) fn node(&self, id: &PackageId) -> Option<&'t Node> {
         self.metadata.resolve.as_ref()?.nodes.iter().find(|node| node.id == *id)
     }
 }
 
 /// The dependencies that a package links into its benches, without those of its build script.
-fn linked(node: &Node) -> impl Iterator<Item = &NodeDep> {
+pub(super) fn linked(node: &Node) -> impl Iterator<Item = &NodeDep> {
     node.deps.iter().filter(|dependency| {
         let kinds = &dependency.dep_kinds;
         kinds.is_empty() || kinds.iter().any(|kind| kind.kind != DependencyKind::Build)

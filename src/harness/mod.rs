@@ -3,6 +3,7 @@
 
 mod allocations;
 mod command;
+mod command_line;
 mod counted;
 mod criterion;
 mod custom;

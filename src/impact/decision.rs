@@ -19,8 +19,12 @@ pub struct Differences<'d> {
     pub files: BTreeSet<PathBuf>,
     /// The environment variables of its processes that differ.
     pub variables: &'d BTreeSet<String>,
+    /// Those of them that a variant or cargo's configuration sets, for libraries that no trace shows to read them.
+    pub configured: &'d BTreeSet<String>,
     /// Differences that may concern every benchmark, as phrases.
     pub everywhere: &'d [String],
+    /// The functions with which only the harness reads its command line, by instance.
+    pub command_line: &'d BTreeSet<u64>,
 }
 
 /// The impact on a benchmark, from its traces in both versions: base and head.
@@ -46,7 +50,11 @@ pub fn impact(differences: &Differences<'_>, traces: [&Trace; 2]) -> Impact {
             uncertainties.push(uncertainty);
         }
     }
-    let functions = functions(differences.functions, traces);
+    let unseen = differences.configured.iter().find(|name| !is_read(name));
+    uncertainties.extend(unseen.map(|name| format!("it may read {name}, which differs")));
+    let (functions, by_harness): (Vec<_>, Vec<_>) = functions(differences.functions, traces)
+        .into_iter()
+        .partition(|function| !only_reads_command_line(function, differences, traces));
     if functions.is_empty()
         && let Some(name) = unsteady(differences.common, traces)
     {
@@ -57,7 +65,21 @@ pub fn impact(differences: &Differences<'_>, traces: [&Trace; 2]) -> Impact {
         files: differences.files.iter().map(|file| shown(file)).collect(),
         variables: differences.variables.iter().filter(is_read).cloned().collect(),
         uncertainties,
+        by_harness: by_harness.iter().map(|function| function.instance).collect(),
     }
+}
+
+/// True if the harness has read its command line with a function, and nothing else was done with it: a process that
+/// measured nothing was in set-up all the time. A function with an inlined benchmark is still being executed when the
+/// clock is first read.
+fn only_reads_command_line(
+    function: &EnteredFunction,
+    differences: &Differences<'_>,
+    traces: [&Trace; 2],
+) -> bool {
+    !function.while_measuring
+        && traces.iter().all(|trace| !trace.while_measuring.is_empty())
+        && differences.command_line.contains(&function.instance)
 }
 
 /// True if the dynamic linker or the C library reads a variable before the program starts, where no trace sees it. The
@@ -119,33 +141,12 @@ fn functions(diff: &FunctionDiff, [base, head]: [&Trace; 2]) -> Vec<EnteredFunct
     for function in diff.added.iter().filter(|function| head.has_entered(function.instance)) {
         entered.push(alone(function, head, [false, true]));
     }
-    entered.retain(|function| function.while_measuring || !is_harness_function(&function.name));
     entered.sort_by_cached_key(|function| {
         let sizes = [function.base_size, function.head_size].map(Option::unwrap_or_default);
         let change = sizes[0].abs_diff(sizes[1]);
         (!function.while_measuring, std::cmp::Reverse(change), function.name.clone())
     });
     entered
-}
-
-/// The crates of harnesses, and of their command-line parsers.
-const HARNESSES: [&str; 9] = [
-    "clap",
-    "clap_builder",
-    "clap_lex",
-    "criterion",
-    "criterion_plot",
-    "divan",
-    "getopts",
-    "rbench_harness",
-    "test",
-];
-
-/// True if a function belongs to a harness. Before the clock is first read, such functions only parse the command line
-/// and choose benchmarks: they prepare no input. A harness function with an inlined benchmark is still being executed
-/// when the clock is read, so it counts as measured.
-pub fn is_harness_function(function: &Name) -> bool {
-    function.as_str().split_once("::").is_some_and(|(root, _)| HARNESSES.contains(&root))
 }
 
 /// The path of a file as its author knows it: below the root of the repository.
@@ -188,12 +189,22 @@ mod tests {
     }
 
     fn reached_functions(diff: &FunctionDiff, traces: [&Trace; 2]) -> Vec<(String, bool)> {
+        reached_beside(&BTreeSet::new(), diff, traces)
+    }
+
+    fn reached_beside(
+        command_line: &BTreeSet<u64>,
+        diff: &FunctionDiff,
+        traces: [&Trace; 2],
+    ) -> Vec<(String, bool)> {
         let differences = Differences {
             functions: diff,
             common: &BTreeMap::new(),
             files: BTreeSet::new(),
             variables: &BTreeSet::new(),
+            configured: &BTreeSet::new(),
             everywhere: &[],
+            command_line,
         };
         let impact = impact(&differences, traces);
         let name = |function: &EnteredFunction| function.name.to_string();
@@ -248,19 +259,21 @@ mod tests {
     }
 
     #[test]
-    fn harness_functions_before_measuring_do_not_count() {
-        let differs = |name| FunctionDiff {
-            changed: vec![changed(name, [1, 1], [10, 20])],
+    fn command_line_counts_unless_it_is_read_before_measuring() {
+        let diff = FunctionDiff {
+            changed: vec![changed("clap::parse", [1, 11], [10, 20]), changed("a", [2, 12], [1, 2])],
             ..FunctionDiff::default()
         };
-        let (set_up, measured) = (trace(&[1], &[]), trace(&[1], &[1]));
-        for name in ["clap_builder::parse", "criterion::Criterion::configure_from_args"] {
-            assert_eq!(reached_functions(&differs(name), [&set_up, &set_up]), []);
-            assert_eq!(reached_functions(&differs(name), [&set_up, &measured]).len(), 1, "{name}");
-        }
-        for name in ["main", "tests::make", "<own::T as criterion::F>::f", "criteria::f"] {
-            assert_eq!(reached_functions(&differs(name), [&set_up, &set_up]).len(), 1, "{name}");
-        }
+        let readers = BTreeSet::from([11]);
+        let reached = |traces: [&Trace; 2]| reached_beside(&readers, &diff, traces);
+        let (set_up, measured) = (trace(&[1], &[7]), trace(&[11], &[11]));
+        assert_eq!(reached([&set_up, &trace(&[11], &[7])]), []);
+        let counts = [("clap::parse".to_owned(), true)];
+        assert_eq!(reached([&set_up, &measured]), counts);
+        assert_eq!(reached_functions(&diff, [&set_up, &set_up])[0].0, "clap::parse");
+        // Without a reading of the clock, this is all that the process does.
+        assert_eq!(reached([&set_up, &trace(&[11], &[])]).len(), 1);
+        assert_eq!(reached([&trace(&[1, 2], &[7]), &set_up]), [("a".to_owned(), false)]);
     }
 
     #[test]
@@ -272,7 +285,9 @@ mod tests {
             common: &BTreeMap::new(),
             files: BTreeSet::from(["src/data/x".into(), "target/release/y".into()]),
             variables: &variables,
+            configured: &BTreeSet::new(),
             everywhere: &everywhere,
+            command_line: &BTreeSet::new(),
         };
         let asking = |name: &str, gaps: &[IncompleteTrace]| Trace {
             variables: BTreeSet::from([name.to_owned()]),
@@ -292,6 +307,7 @@ mod tests {
         let unaffected = Differences {
             files: BTreeSet::new(),
             variables: &BTreeSet::new(),
+            configured: &BTreeSet::new(),
             everywhere: &[],
             ..differences
         };
@@ -307,11 +323,31 @@ mod tests {
             common: &BTreeMap::new(),
             files: BTreeSet::new(),
             variables: &names.map(str::to_owned).into(),
+            configured: &BTreeSet::new(),
             everywhere: &[],
+            command_line: &BTreeSet::new(),
         };
         let traces = [&Trace::default(), &Trace::default()];
         let read = ["GLIBC_TUNABLES", "LD_PRELOAD", "MALLOC_ARENA_MAX"];
         assert_eq!(impact(&differences, traces).variables, read);
+    }
+
+    #[test]
+    fn configured_variable_is_uncertain_unless_it_is_read() {
+        let names = BTreeSet::from(["A".to_owned(), "B".to_owned(), "C".to_owned()]);
+        let differences = Differences {
+            functions: &FunctionDiff::default(),
+            common: &BTreeMap::new(),
+            files: BTreeSet::new(),
+            variables: &names,
+            configured: &BTreeSet::from(["A".to_owned(), "B".to_owned()]),
+            everywhere: &[],
+            command_line: &BTreeSet::new(),
+        };
+        let reading = Trace { variables: BTreeSet::from(["A".to_owned()]), ..Trace::default() };
+        let found = impact(&differences, [&reading, &Trace::default()]);
+        assert_eq!(found.variables, ["A"]);
+        assert_eq!(found.uncertainties, ["it may read B, which differs"]);
     }
 
     #[test]
@@ -323,7 +359,9 @@ mod tests {
                 common: &common,
                 files: BTreeSet::new(),
                 variables: &BTreeSet::new(),
+                configured: &BTreeSet::new(),
                 everywhere: &[],
+                command_line: &BTreeSet::new(),
             };
             impact(&differences, traces).uncertainties
         };

@@ -6,6 +6,7 @@
 //! versions, and need not be measured. When unsure, it must be measured.
 
 mod decision;
+mod files;
 mod trace;
 
 use schemars::JsonSchema;
@@ -13,7 +14,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::elf::{Cause, HASH, Name, hash};
 
-pub use decision::{Differences, impact, is_harness_function};
+pub use decision::{Differences, impact};
+pub use files::FileUse;
 pub use trace::{FileState, IncompleteTrace, Needs, Trace};
 
 /// The differences between two versions that a benchmark executes or reads.
@@ -28,6 +30,9 @@ pub struct Impact {
     pub variables: Vec<String>,
     /// The reasons why it may execute or read more than is known, each as a phrase: `it starts other programs`.
     pub uncertainties: Vec<String>,
+    /// The functions that differ and with which only the harness reads its command line, by instance: they are no impact.
+    #[serde(skip)]
+    pub by_harness: Vec<u64>,
 }
 
 /// A function that differs and that a benchmark enters.

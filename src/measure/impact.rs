@@ -4,6 +4,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     ffi::OsString,
+    path::PathBuf,
 };
 
 use tracing::{debug, info_span};
@@ -12,8 +13,8 @@ use super::{ListedTarget, ListedVersion, Runner, trace::Traceable, version::Vers
 use crate::{
     elf::{Digest, FunctionDiff, Name},
     error::{Exit, Result},
-    impact::{Differences, Impact, Trace, impact},
-    model::{BenchTarget, Benchmark},
+    impact::{Differences, FileState, FileUse, Impact, Trace, impact},
+    model::{BenchTarget, Benchmark, CommandLineReader},
 };
 
 impl Runner<'_> {
@@ -29,13 +30,19 @@ impl Runner<'_> {
         each: bool,
     ) -> Result<Impacts> {
         self.forget_needs();
-        let without =
-            if each { BTreeSet::new() } else { self.without_impact(versions, benchmarks)? };
+        let differing = self.differing_files(versions);
+        // The first iterations show nothing about a file that is read late.
+        let without = match differing {
+            _ if each => BTreeSet::new(),
+            Some(FileUse::Data) => BTreeSet::new(),
+            other => self.without_impact(versions, benchmarks, other.is_some())?,
+        };
+        let complete = !each && differing == Some(FileUse::Data);
         let has_none = |benchmark: &Benchmark| without.contains(&benchmark.bench_target());
         let rest: Vec<Benchmark> =
             benchmarks.iter().filter(|one| !has_none(one)).cloned().collect();
         let Impacts { benchmarks: impacts, mut identical } =
-            self.impact_on_each(versions, functions, &rest)?;
+            self.impact_on_each(versions, functions, &rest, complete)?;
         let is_identical = |target: &&BenchTarget| have_same_variables(versions, target);
         identical.extend(without.iter().filter(is_identical).cloned());
         let mut impacts = impacts.into_iter();
@@ -46,13 +53,29 @@ impl Runner<'_> {
         Ok(Impacts { benchmarks: benchmarks.iter().map(of_benchmark).collect(), identical })
     }
 
+    /// The most that a process may do with a file that differs between the versions; `None` if none differs.
+    fn differing_files(&self, versions: &[ListedVersion; 2]) -> Option<FileUse> {
+        let [base, head] = versions.each_ref().map(|version| &version.version);
+        if base.tree == head.tree {
+            return (base.variant != head.variant).then_some(FileUse::Development);
+        }
+        let Ok(files) = self.project.repository.changed_files(base, head) else {
+            return Some(FileUse::Data);
+        };
+        files.iter().map(|file| FileUse::of(file)).max()
+    }
+
     /// The bench targets whose program is the same in both versions, and whose benchmarks, executed
     /// together, read nothing that differs. They need no traces of each benchmark: most commits
     /// have no effect on most targets, and a target may have a thousand benchmarks.
+    ///
+    /// Each executes only a few iterations. So if any file differs, benchmarks that read files of the version at all
+    /// are traced one by one.
     fn without_impact(
         &self,
         versions: &[ListedVersion; 2],
         benchmarks: &[Benchmark],
+        files_differ: bool,
     ) -> Result<BTreeSet<BenchTarget>> {
         let files = self.files(versions);
         let mut without = BTreeSet::new();
@@ -72,13 +95,18 @@ impl Runner<'_> {
             if !programs[0].is_same_in_all(&programs[1]) {
                 continue;
             }
+            // A variable may be read late, too.
+            let same_program = TargetImpact::same_program(versions, &target);
+            if !same_program.variables.is_empty() {
+                continue;
+            }
             let phase = info_span!("trace", version = %versions[0].version, together = own.len());
             let traces = phase.in_scope(|| self.trace_together(&base, &own))?;
             let Some(traces) = traces else { continue };
-            let same_program = TargetImpact::same_program(versions, &target);
             let has_none = |trace: &Trace| {
                 let traces = [trace, &head.with_own_files(trace)];
-                impact(&same_program.differences(&files, traces), traces).is_nothing()
+                !(files_differ && trace.files.iter().any(is_input))
+                    && impact(&same_program.differences(&files, traces), traces).is_nothing()
             };
             if traces.iter().all(has_none) {
                 debug!("nothing that differs is read by any benchmark of {target}");
@@ -94,10 +122,11 @@ impl Runner<'_> {
         versions: &[ListedVersion; 2],
         functions: &[(BenchTarget, FunctionDiff)],
         benchmarks: &[Benchmark],
+        complete: bool,
     ) -> Result<Impacts> {
         let [base, head] = versions;
-        let in_base = self.traces(base, benchmarks, None)?;
-        let in_head = self.traces(head, benchmarks, Some(&in_base))?;
+        let in_base = self.traces(base, benchmarks, None, complete)?;
+        let in_head = self.traces(head, benchmarks, Some(&in_base), complete)?;
         let traced = [in_base, in_head];
         let targets = targets_of(benchmarks);
         let differences = targets.into_iter().map(|target| {
@@ -122,7 +151,7 @@ impl Runner<'_> {
             let differences = of_target.differences(&files, of_benchmark);
             let mut impact = impact(&differences, of_benchmark);
             impact.uncertainties.extend(self.unseen_setup(benchmark, of_benchmark));
-            let Impact { functions, files, variables, uncertainties } = &impact;
+            let Impact { functions, files, variables, uncertainties, .. } = &impact;
             let functions: Vec<&Name> = functions.iter().map(|function| &function.name).collect();
             debug!(
                 unaffected = impact.is_nothing(),
@@ -148,6 +177,7 @@ impl Runner<'_> {
         version: &ListedVersion,
         benchmarks: &[Benchmark],
         other: Option<&Traced>,
+        complete: bool,
     ) -> Result<Traced> {
         let count = benchmarks.len();
         let _phase = info_span!("trace", version = %version.version, count).entered();
@@ -181,7 +211,7 @@ impl Runner<'_> {
                         (benchmark, other.map(|other| &other.traces[*index]))
                     };
                     let own: Vec<_> = indices.iter().map(with_other).collect();
-                    let found = self.trace(traceable, &own, &mut progress)?;
+                    let found = self.trace(traceable, &own, complete, &mut progress)?;
                     for (index, trace) in indices.into_iter().zip(found) {
                         traces[index] = trace;
                     }
@@ -253,6 +283,13 @@ impl Program {
     }
 }
 
+/// True for an opened file or directory that is no library of the program: of the checkout, or made by a build script.
+fn is_input((path, state): (&PathBuf, &FileState)) -> bool {
+    let is_opened = !matches!(state, FileState::Absent | FileState::Directory(None));
+    let is_library = || path.components().any(|part| part.as_os_str() == "deps");
+    is_opened && (path.starts_with("src") || !is_library())
+}
+
 fn have_same_variables(versions: &[ListedVersion; 2], target: &BenchTarget) -> bool {
     let [base, head] = versions.each_ref().map(|version| version.variables_digest(target));
     base == head
@@ -282,7 +319,11 @@ struct TargetImpact {
     /// The functions of the workspace that both versions have under one symbol.
     common: BTreeMap<u64, Name>,
     variables: BTreeSet<String>,
+    /// The variables among them that a variant or cargo's configuration sets.
+    configured: BTreeSet<String>,
     everywhere: Vec<String>,
+    /// The functions among them with which only the harness reads its command line, by instance.
+    command_line: BTreeSet<u64>,
 }
 
 impl TargetImpact {
@@ -290,7 +331,9 @@ impl TargetImpact {
     /// it names its functions.
     fn same_program([base, head]: &[ListedVersion; 2], target: &BenchTarget) -> Self {
         let variables = variables_that_differ(base.variables(target), head.variables(target));
-        Self { is_same_program: true, variables, ..Self::default() }
+        let is_configured = |name: &&String| base.configures(name) || head.configures(name);
+        let configured = variables.iter().filter(is_configured).cloned().collect();
+        Self { is_same_program: true, variables, configured, ..Self::default() }
     }
 
     /// The differences that concern a benchmark with these traces.
@@ -300,7 +343,9 @@ impl TargetImpact {
             common: &self.common,
             files: VersionFiles::that_differ(files.each_ref(), traces.map(|trace| &trace.files)),
             variables: &self.variables,
+            configured: &self.configured,
             everywhere: &self.everywhere,
+            command_line: &self.command_line,
         }
     }
 
@@ -312,10 +357,10 @@ impl TargetImpact {
     ) -> Self {
         let [base, head] = versions;
         let [in_base, in_head] = traced.each_ref().map(|one| &one.programs[target]);
+        let same_program = Self::same_program(versions, target);
         if in_base.is_same(in_head) {
-            return Self::same_program(versions, target);
+            return same_program;
         }
-        let variables = variables_that_differ(base.variables(target), head.variables(target));
         let mut everywhere = Vec::new();
         if base.compilation.record.rustc != head.compilation.record.rustc {
             everywhere.push("another compiler made it".to_owned());
@@ -342,10 +387,29 @@ impl TargetImpact {
             is_same_program: false,
             functions: functions.cloned().unwrap_or_default(),
             common: common.map(|(instance, name)| (*instance, name.clone())).collect(),
-            variables,
             everywhere,
+            command_line: functions
+                .map(|diff| command_line(versions, target, diff))
+                .unwrap_or_default(),
+            ..same_program
         }
     }
+}
+
+/// The functions that differ and with which the harness reads its command line, if both versions have the same package:
+/// another one may leave other memory allocated when measuring begins.
+fn command_line(
+    [base, head]: &[ListedVersion; 2],
+    target: &BenchTarget,
+    diff: &FunctionDiff,
+) -> BTreeSet<u64> {
+    let readers = base.command_line(target);
+    let readers = readers.iter().filter(|reader| head.command_line(target).contains(reader));
+    let readers: Vec<&CommandLineReader> = readers.map(|(reader, _)| reader).collect();
+    let sized = diff.removed.iter().chain(&diff.added).map(|one| (&one.name, one.instance));
+    let changed = diff.changed.iter().map(|one| (&one.name, one.instance));
+    let is_one = |name: &Name| readers.iter().any(|reader| reader.has(name.as_str()));
+    sized.chain(changed).filter(|(name, _)| is_one(name)).map(|(_, instance)| instance).collect()
 }
 
 /// The names of variables whose values differ or that only one version has. The directory of a

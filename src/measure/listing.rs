@@ -17,8 +17,8 @@ use crate::{
     error::{Error, Exit, Result},
     harness::{self, Conditions, Executable, Filter, Harness},
     model::{
-        BenchTarget, Benchmark, CompileSettings, FailedTarget, HarnessKind, TargetFilter, Version,
-        secret::shown_cargo_args,
+        BenchTarget, Benchmark, CommandLineReader, CompileSettings, FailedTarget, HarnessKind,
+        TargetFilter, Version, secret::shown_cargo_args,
     },
     process::launcher_beside,
     project::Project,
@@ -33,6 +33,8 @@ pub struct ListedTarget {
     pub harness: Box<dyn Harness>,
     /// The benchmarks that the filter selects.
     pub benchmarks: Vec<Benchmark>,
+    /// The functions by which only the harness reads its command line, each with its package.
+    pub command_line: Vec<(CommandLineReader, String)>,
 }
 
 impl ListedTarget {
@@ -173,7 +175,14 @@ impl CompiledVersion<'_> {
                 name,
             };
             let benchmarks = names.map(benchmark).collect();
-            Ok(ListedTarget { executable: executable.clone(), harness, benchmarks })
+            let command_line = match self.checkout() {
+                Some(checkout) if !harness.kind().is_program() => self
+                    .facts(compiled, |facts| {
+                        Ok(facts.command_line_readers(harness.kind(), &checkout))
+                    })?,
+                _ => Vec::new(),
+            };
+            Ok(ListedTarget { executable: executable.clone(), harness, benchmarks, command_line })
         };
         let harnesses = self.harnesses(compiled, &executable.directory)?.into_iter();
         let listed = harnesses.map(list).collect::<Result<_>>()?;
@@ -224,16 +233,23 @@ impl CompiledVersion<'_> {
         compiled: &CompiledTarget,
         configured: Option<HarnessKind>,
     ) -> Result<Box<dyn Harness>> {
+        self.facts(compiled, |facts| harness::detect(facts, configured))
+    }
+
+    fn facts<T>(
+        &self,
+        compiled: &CompiledTarget,
+        using: impl FnOnce(&harness::TargetFacts<'_>) -> Result<T>,
+    ) -> Result<T> {
         let (package, target) = self.workspace.package_and_target(compiled)?;
         let text = |path: &Utf8Path| fs::read_to_string(path).unwrap_or_default();
-        let facts = harness::TargetFacts {
+        using(&harness::TargetFacts {
             metadata: self.workspace.metadata(),
             package,
             target,
             manifest: &text(&package.manifest_path),
             source: &text(&target.src_path),
-        };
-        harness::detect(&facts, configured)
+        })
     }
 
     fn executable(&self, compiled: &CompiledTarget) -> Result<Executable> {
@@ -421,7 +437,12 @@ mod tests {
         let benchmark = |name| Benchmark { package: "p".into(), target: "t".into(), name };
         let names = harness.list(&executable, &conditions).unwrap();
         let benchmarks = names.into_iter().map(benchmark).collect();
-        let listed = ListedTarget { executable, harness: Box::new(harness), benchmarks };
+        let listed = ListedTarget {
+            executable,
+            harness: Box::new(harness),
+            benchmarks,
+            command_line: Vec::new(),
+        };
         let changing = listed.with_changing_ids(&conditions).unwrap();
         let ids: Vec<_> = changing.iter().map(|benchmark| benchmark.name.id.as_str()).collect();
         assert_eq!(ids, ["at 0"]);

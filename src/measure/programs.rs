@@ -72,7 +72,7 @@ impl Runner<'_> {
             Err(_) => return Ok(None),
             Ok(traceable) => traceable,
         };
-        let traces = self.trace(&traceable, &[(benchmark, None)], &mut || ())?;
+        let traces = self.trace(&traceable, &[(benchmark, None)], false, &mut || ())?;
         Ok(traces.first().filter(|trace| !trace.is_none()).map(|trace| trace.is_private))
     }
 }

@@ -32,7 +32,7 @@ use crate::{
 
 /// Version of the tracing rules. Raise it when traces record something else, so that cached ones
 /// are not used.
-const RULES: u32 = 10;
+const RULES: u32 = 11;
 
 /// The directory of traces, in that of a recipe.
 const TRACES: &str = "traces";
@@ -88,6 +88,8 @@ struct Subject<'v> {
     harness: &'v dyn Harness,
     executable: Executable,
     request: ExecutionRequest,
+    /// True to execute as much as is measured, with the real clock.
+    is_complete: bool,
     /// Its set-up in words; empty if it has none.
     setup: String,
 }
@@ -110,10 +112,13 @@ impl Runner<'_> {
     /// Beside a benchmark can be its trace in another version in which the program and its
     /// functions are the same. Only the files that it reads can be different in this version, so it
     /// is not executed again.
+    ///
+    /// With `complete`, each executes at least as much as when it is measured: a file that differs may be read late.
     pub(super) fn trace(
         &self,
         of: &Traceable<'_>,
         benchmarks: &[(&Benchmark, Option<&Trace>)],
+        complete: bool,
         traced: &mut dyn FnMut(),
     ) -> Result<Vec<Trace>> {
         let mut traces = vec![None; benchmarks.len()];
@@ -121,7 +126,7 @@ impl Runner<'_> {
         let mut waiting = Vec::new();
         for (index, (benchmark, same_program)) in benchmarks.iter().enumerate() {
             self.conditions.interrupt.stop_between_executions()?;
-            let subject = self.traced_subject(of, benchmark)?;
+            let subject = self.traced_subject(of, benchmark, complete)?;
             if let Some(known) = of.known(&subject, *same_program)? {
                 traces[index] = Some(known);
                 traced();
@@ -155,7 +160,7 @@ impl Runner<'_> {
     ) -> Result<Option<Vec<Trace>>> {
         let mut traces = Vec::new();
         let Some(first) = benchmarks.first() else { return Ok(None) };
-        let alone = self.traced_subject(of, first)?;
+        let alone = self.traced_subject(of, first, false)?;
         let Ok(tracer) = Tracer::new(of, self.conditions, None, None) else { return Ok(None) };
         let request = ExecutionRequest {
             measurements: 1,
@@ -187,17 +192,24 @@ impl Runner<'_> {
         &self,
         of: &Traceable<'v>,
         benchmark: &'v Benchmark,
+        is_complete: bool,
     ) -> Result<Subject<'v>> {
         let target = of.version.listed_target(benchmark)?;
         let executable = Executable { path: of.listed.path.clone(), ..target.executable.clone() };
         let harness = &*target.harness;
         let request = self.settings.efforts.for_benchmark(benchmark).request();
         let iterations = self.tune_by(harness, &executable, benchmark, &request)?;
-        let warm_up = request.warm_up.min(WARM_UP);
-        let request = in_few_measurements(&ExecutionRequest { warm_up, iterations, ..request });
+        let request = if is_complete {
+            // An execution on a busy machine makes fewer iterations in this time than one that is measured.
+            let min_time = request.min_time.saturating_mul(2);
+            ExecutionRequest { iterations, min_time, ..request }
+        } else {
+            let warm_up = request.warm_up.min(WARM_UP);
+            in_few_measurements(&ExecutionRequest { warm_up, iterations, ..request })
+        };
         let setup = self.project.file.setups().of_benchmark(benchmark);
         let setup = setup.map(Setup::words).unwrap_or_default();
-        Ok(Subject { benchmark, harness, executable, request, setup })
+        Ok(Subject { benchmark, harness, executable, request, is_complete, setup })
     }
 }
 
@@ -382,6 +394,9 @@ impl<'t> Tracer<'t> {
     /// hurry: benchmarks that follow the request are traced in all that they execute.
     fn trace_executable(&mut self, subject: &Subject<'_>) -> Result<Traced> {
         let request = &subject.request;
+        if subject.is_complete {
+            return self.execute_one(subject, request, 1);
+        }
         // With others than these, the clock does not decide how much is executed.
         let (is_by_clock, usual) = match subject.harness.kind() {
             HarnessKind::Criterion => (true, 1),
@@ -416,9 +431,15 @@ impl<'t> Tracer<'t> {
         let Subject { benchmark, harness, executable, .. } = subject;
         let path = self.prepared.as_ref().unwrap_or(&executable.path).clone();
         let executable = Executable { path, ..executable.clone() };
-        self.execute(slowness, |conditions| {
+        let mut traced = self.execute(slowness, |conditions| {
             harness.execute(&executable, &benchmark.name, request, conditions)
-        })
+        })?;
+        if harness.kind() == HarnessKind::Command {
+            // All of it is measured, whether it reads the clock or not.
+            let Trace { in_set_up, while_measuring, .. } = &mut traced.trace;
+            while_measuring.append(in_set_up);
+        }
+        Ok(traced)
     }
 
     /// Traces what `execute` executes.
@@ -684,7 +705,13 @@ impl Traceable<'_> {
         if observed.unnamed > 0 {
             gaps.push(IncompleteTrace::Unnamed);
         }
-        if !observed.programs.is_empty() || functions.any(reads_all) {
+        let has_all = |path: &PathBuf| {
+            path.starts_with("/proc") && path.file_name() == Some("environ".as_ref())
+        };
+        if !observed.programs.is_empty()
+            || observed.opened.iter().any(has_all)
+            || functions.any(reads_all)
+        {
             gaps.push(IncompleteTrace::AnyVariable);
         }
         Trace {

@@ -22,8 +22,8 @@ use crate::{
     harness::{Conditions, Filter, Harness, Renamed, has_threads},
     impact::FileState,
     model::{
-        Absence, BenchTarget, Benchmark, FailedTarget, HarnessKind, Implementation, Name,
-        PlannedVersion, Version,
+        Absence, BenchTarget, Benchmark, CommandLineReader, FailedTarget, HarnessKind,
+        Implementation, Name, PlannedVersion, Version,
     },
     project::{Project, source_of},
 };
@@ -144,7 +144,8 @@ impl ListedVersion {
     #[must_use]
     pub fn as_implementation(mut self, implementation: &Implementation) -> Self {
         let mut targets = Vec::new();
-        for ListedTarget { executable, harness, benchmarks } in self.listing.targets {
+        for target in self.listing.targets {
+            let ListedTarget { executable, harness, benchmarks, command_line } = target;
             let mut own = implementation.benchmarks.clone();
             own.retain(|(_, benchmark)| benchmarks.contains(benchmark));
             if own.is_empty() {
@@ -153,7 +154,7 @@ impl ListedVersion {
             let names = own.iter().map(|(common, own)| (common.name.clone(), own.name.clone()));
             let harness: Box<dyn Harness> = Box::new(Renamed::new(harness, names.collect()));
             let benchmarks = own.into_iter().map(|(common, _)| common).collect();
-            targets.push(ListedTarget { executable, harness, benchmarks });
+            targets.push(ListedTarget { executable, harness, benchmarks, command_line });
         }
         self.listing.targets = targets;
         self.version = implementation.as_variant_of(&self.built);
@@ -175,6 +176,16 @@ impl ListedVersion {
     /// The environment variables of a bench target's processes.
     pub(super) fn variables(&self, target: &BenchTarget) -> &[(OsString, OsString)] {
         self.listed(target).map_or(&[], |listed| &listed.executable.variables)
+    }
+
+    /// The functions by which the harness of a bench target reads its command line, each with its package.
+    pub(super) fn command_line(&self, target: &BenchTarget) -> &[(CommandLineReader, String)] {
+        self.listed(target).map_or(&[], |listed| &listed.command_line)
+    }
+
+    /// True if a variant or cargo's configuration sets this variable.
+    pub(super) fn configures(&self, variable: &str) -> bool {
+        self.configured.iter().any(|(name, _)| name == variable)
     }
 
     fn listed(&self, target: &BenchTarget) -> Option<&ListedTarget> {

@@ -31,6 +31,7 @@ pub(crate) use names;
 
 mod acceptance;
 mod benchmark;
+mod command_line;
 mod execution;
 mod experiment;
 mod experiment_kind;
@@ -53,6 +54,7 @@ mod version;
 
 pub use acceptance::{Acceptance, AcceptedChange, Idle, IdleAcceptance};
 pub use benchmark::{Benchmark, ClockReadings, HarnessKind, Name, Throughput};
+pub use command_line::CommandLineReader;
 pub use execution::{
     AtEnd, Execution, ExecutionRequest, Incident, Outcome, Resources, Series, Unmeasured,
 };

@@ -78,7 +78,7 @@ fn without_inner_modules(name: &str) -> String {
 /// The impact on a benchmark, with at most `most` functions, files or variables:
 /// `executes fold (new, 90 bytes)`. Uncertainties follow `because`, such as `measured because`.
 pub fn words(impact: &Impact, because: &str, most: usize) -> Text {
-    let Impact { functions, files, variables, uncertainties } = impact;
+    let Impact { functions, files, variables, uncertainties, .. } = impact;
     let (measured, set_up): (Vec<&EnteredFunction>, Vec<&EnteredFunction>) =
         functions.iter().partition(|function| function.while_measuring);
     let functions =

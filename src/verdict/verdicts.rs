@@ -11,13 +11,12 @@ use super::{
     interim::Progress,
     interleaving::Mixed,
     relation::{self, Relation, VersionRef},
-    results::{Results, are_identical},
+    results::Results,
     row::{Advice, ByMean, DecidedRow, DecidedStage, VerdictKind},
 };
 use crate::{
-    elf::Digest,
     error::Result,
-    model::{LayoutSeed, Metric, Mode, SkipReason, Stage, Unmeasured},
+    model::{Metric, Mode, SkipReason, Stage, Unmeasured},
     stats::{
         AlphaSpending, Analysis, Assessment, Criteria, Decider, Decision, Estimator, Pairing,
         Power, StatsError, Summary, Verdict, decide_counts,
@@ -164,14 +163,8 @@ impl<'r> Verdicts<'r> {
         if let Some(reason) = benchmark.skip_reason([base, head])? {
             return Ok(Some(reason.into()));
         }
-        let is_same = self.results.version(base).key() == self.results.version(head).key();
-        let programs = |place| -> Result<Vec<(LayoutSeed, Digest)>> {
-            Ok(benchmark.linked(place)?.iter().map(|build| (build.seed, build.digest)).collect())
-        };
-        // Equal programs that were measured together all the same may have read different files.
-        let is_measured = matches!(relation, Relation::SameExperiment(_))
-            && [base, head].iter().all(|place| !benchmark.rows(*place).is_empty());
-        if is_same || !is_measured && are_identical(&programs(base)?, &programs(head)?) {
+        // Equal programs alone are no reason: they may read different files.
+        if self.results.version(base).key() == self.results.version(head).key() {
             return Ok(Some(Verdict::Identical));
         }
         if is_mixed(benchmark, relation) {

@@ -25,12 +25,18 @@ struct Program {
 
 impl Program {
     fn compile(source: &str) -> Self {
-        let place = tempfile::tempdir().unwrap();
+        Self::compile_in(tempfile::tempdir().unwrap(), source)
+    }
+
+    /// Compiles a program that finds shared libraries in its directory.
+    fn compile_in(place: tempfile::TempDir, source: &str) -> Self {
         let (file, executable) = (place.path().join("p.rs"), place.path().join("p"));
         fs::write(&file, source).unwrap();
         let compiled = Command::new("rustc")
             .args(["--edition", "2021", "-C", "symbol-mangling-version=v0", "-O", "-o"])
             .args([&executable, &file])
+            .args(["-C", "link-arg=-Wl,-rpath,$ORIGIN", "-L"])
+            .arg(place.path())
             .output()
             .unwrap();
         assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
@@ -271,6 +277,34 @@ fn read_files_and_variables_are_recorded_written_ones_not() {
     }
     assert!(!observed.variables.contains("HOME"));
     assert_eq!((observed.programs.len(), observed.unnamed), (0, 0));
+}
+
+#[test]
+fn variable_that_a_constructor_of_a_library_reads_is_recorded() {
+    let place = tempfile::tempdir().unwrap();
+    let library = "
+        extern \"C\" { fn getenv(name: *const u8) -> *const u8; }
+        extern \"C\" fn construct() { unsafe { getenv(b\"ASKED_EARLY\\0\".as_ptr()); } }
+        #[used] #[link_section = \".init_array\"] static CONSTRUCT: extern \"C\" fn() = construct;
+        #[no_mangle] pub extern \"C\" fn early() -> i32 { 1 }";
+    let file = place.path().join("early.rs");
+    fs::write(&file, library).unwrap();
+    let compiled = Command::new("rustc")
+        .args(["--edition", "2021", "--crate-type", "cdylib", "-O", "-o"])
+        .args([&place.path().join("libearly.so"), &file])
+        .output()
+        .unwrap();
+    assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
+    let program = Program::compile_in(
+        place,
+        "#[link(name = \"early\")] extern \"C\" { fn early() -> i32; }
+         fn main() { unsafe { early() }; let _ = std::env::var(\"ASKED\"); }",
+    );
+    let (observed, ending) = program.run(&[]);
+    assert!(matches!(ending, Ending::Exited(0)), "{ending:?}");
+    for name in ["ASKED_EARLY", "ASKED"] {
+        assert!(observed.variables.contains(name), "{:?}", observed.variables);
+    }
 }
 
 #[test]

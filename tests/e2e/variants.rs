@@ -60,10 +60,13 @@ fn variant_is_compared_with_its_version() {
 }
 
 #[test]
-fn variable_of_a_variant_is_a_difference_where_it_is_read() {
+fn variable_of_a_variant_is_a_difference_even_if_unread() {
     let project = project();
+    // A library may search the whole environment, which no trace shows.
     let report = compared(&project, ["HEAD", "HEAD+unread"], 0);
-    assert_eq!(["changing", "reading"].map(|id| verdict(&report, id)), ["unaffected"; 2]);
+    assert_eq!(["changing", "reading"].map(|id| verdict(&report, id)), ["unchanged"; 2]);
+    let doubts = report["benchmarks"][0]["impact"]["uncertainties"].to_string();
+    assert!(doubts.contains("it may read OTHER, which differs"), "{doubts}");
     let words = [&SHORT[..], &["HEAD", "HEAD+read", "--reasons"]].concat();
     let outcome = project.rbench(&words).run();
     outcome.assert_stdout_has(&["reading: reads the variable WORK, which differs", "steady"]);

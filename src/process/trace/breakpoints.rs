@@ -190,6 +190,17 @@ impl Breakpoints {
 
 /// The addresses at which breakpoints tell of these functions of the C library, in a process that has loaded it.
 pub(super) fn functions_of_c_library(tid: Tid, wanted: &[&str]) -> Vec<u64> {
+    functions_of(tid, &["libc.", "libc-", "ld-musl-"], wanted)
+}
+
+/// The address at which a breakpoint tells that the dynamic linker has loaded libraries, before their constructors run.
+/// Empty for a static executable.
+pub(super) fn after_loading(tid: Tid) -> Vec<u64> {
+    functions_of(tid, &["ld-", "ld.", "ld64."], &["_dl_debug_state"])
+}
+
+/// The same for functions of the loaded libraries whose names begin so.
+fn functions_of(tid: Tid, libraries: &[&str], wanted: &[&str]) -> Vec<u64> {
     let maps = fs::read_to_string(format!("/proc/{tid}/maps")).unwrap_or_default();
     let mut found = Vec::new();
     for line in maps.lines() {
@@ -198,7 +209,9 @@ pub(super) fn functions_of_c_library(tid: Tid, wanted: &[&str]) -> Vec<u64> {
             continue;
         };
         let path = Path::new(fields.nth(2).unwrap_or_default());
-        if u64::from_str_radix(offset, 16) != Ok(0) || !is_c_library(path) {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let is_meant = libraries.iter().any(|prefix| name.starts_with(prefix));
+        if u64::from_str_radix(offset, 16) != Ok(0) || !is_meant {
             continue;
         }
         let start = range.split('-').next().and_then(|start| u64::from_str_radix(start, 16).ok());
@@ -209,11 +222,6 @@ pub(super) fn functions_of_c_library(tid: Tid, wanted: &[&str]) -> Vec<u64> {
     found.sort_unstable();
     found.dedup();
     found
-}
-
-fn is_c_library(path: &Path) -> bool {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    ["libc.", "libc-", "ld-musl-"].iter().any(|prefix| name.starts_with(prefix))
 }
 
 /// The addresses of breakpoints for these functions of a library, relative to its start.

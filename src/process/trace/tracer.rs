@@ -118,6 +118,10 @@ struct Tracer {
     prepared: Option<PathBuf>,
     /// Entry point of the executable, reached when its libraries are loaded.
     entry: u64,
+    /// Reached before and after libraries are loaded, whose constructors run next.
+    after_loading: Vec<u64>,
+    /// True if functions of the C library are watched.
+    watches_c_library: bool,
     clocks: BTreeSet<u64>,
     /// The clock functions whose result the tracer replaces.
     answered: BTreeSet<u64>,
@@ -149,6 +153,10 @@ impl Tracer {
             None => Breakpoints::set(functions, Code::open(&plan.executable)?, base, &memory)?,
         };
         breakpoints.set_at(&memory, entry)?;
+        let after_loading = breakpoints::after_loading(process);
+        for address in &after_loading {
+            breakpoints.set_at(&memory, *address)?;
+        }
         let mut observed = Observed::default();
         if is_other {
             note_program(program, &mut observed);
@@ -158,6 +166,8 @@ impl Tracer {
             breakpoints,
             prepared: plan.original.as_ref().map(|_| plan.executable.clone()),
             entry,
+            after_loading,
+            watches_c_library: false,
             clocks: placed(&plan.clocks, base, is_other),
             answered: placed(&plan.clock, base, is_other || ahead == 0),
             clock: Clock::new(process, ahead),
@@ -286,8 +296,15 @@ impl Tracer {
         if !self.is_ours(tid) || !self.breakpoints.is_at(address) {
             return Ok(libc::SIGTRAP);
         }
-        if address == self.entry && process_of(tid) == self.process {
+        let is_loading = self.after_loading.contains(&address);
+        if (address == self.entry || is_loading)
+            && !self.watches_c_library
+            && process_of(tid) == self.process
+        {
             self.watch_c_library(tid)?;
+            if is_loading && !self.watches_c_library {
+                return self.pass(tid, registers, address);
+            }
         }
         if self.clocks.contains(&address) && !self.is_measuring && process_of(tid) == self.process {
             self.begin_measuring(tid, &registers)?;
@@ -386,12 +403,14 @@ impl Tracer {
         Ok(signal)
     }
 
-    /// Watches functions of the C library, which is loaded now.
+    /// Watches functions of the C library, if it is loaded now.
     fn watch_c_library(&mut self, tid: Tid) -> io::Result<()> {
         for (wanted, watched) in
             [(&CLOCKS[..], &mut self.clocks), (&VARIABLES[..], &mut self.variables)]
         {
-            watched.extend(breakpoints::functions_of_c_library(tid, wanted));
+            let found = breakpoints::functions_of_c_library(tid, wanted);
+            self.watches_c_library |= !found.is_empty();
+            watched.extend(found);
         }
         if self.clock.is_ahead() {
             self.answered.extend(breakpoints::functions_of_c_library(tid, &[CLOCK]));

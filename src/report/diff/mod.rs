@@ -17,7 +17,7 @@ use super::{
 use crate::{
     elf::{Cause, ChangedFunction, FunctionDiff, FunctionSet, Name, NotComparable, SizedFunction},
     error::Result,
-    impact::{EnteredFunction, Impact, is_harness_function},
+    impact::{EnteredFunction, Impact},
     model::{BenchTarget, Benchmark, Version},
 };
 
@@ -198,14 +198,14 @@ impl TargetDiff {
         let mut items = Vec::new();
         for function in changed {
             let what = what_differs(function).map(Text::from);
-            let who = self.executed_by(&function.name, function.instance, [true, true]);
+            let who = self.executed_by(function.instance, [true, true]);
             let name = label(&function.name, function.instance, &shared);
             items.push(function_item("~", &name, &sizes(function), what.into_iter().chain(who)));
         }
         let of_one = [("+", added, [false, true]), ("-", removed, [true, false])];
         for (sign, functions, has) in of_one {
             for SizedFunction { name, instance, size, .. } in functions {
-                let who = self.executed_by(name, *instance, has);
+                let who = self.executed_by(*instance, has);
                 let name = label(name, *instance, &shared);
                 items.push(function_item(sign, &name, &format!("{size} bytes"), who));
             }
@@ -218,8 +218,8 @@ impl TargetDiff {
         Item::new(Text::from_name(self.target.to_string()).then(summary), Block::list(items))
     }
 
-    fn executed_by(&self, name: &Name, instance: u64, has: [bool; 2]) -> Option<Text> {
-        Some(self.executed.as_ref()?.executed_by(name, instance, has))
+    fn executed_by(&self, instance: u64, has: [bool; 2]) -> Option<Text> {
+        Some(self.executed.as_ref()?.executed_by(instance, has))
     }
 }
 
@@ -301,10 +301,14 @@ impl ExecutedFunctions {
     }
 
     /// The benchmarks that execute a function, in words: `executed by parse/a and parse/b`.
-    fn executed_by(&self, name: &Name, instance: u64, has: [bool; 2]) -> Text {
+    fn executed_by(&self, instance: u64, has: [bool; 2]) -> Text {
         let executing = self.executing(instance, has);
         match executing.len() {
-            0 if is_harness_function(name) => {
+            0 if self
+                .benchmarks
+                .iter()
+                .any(|(_, impact)| impact.by_harness.contains(&instance)) =>
+            {
                 "no benchmark is known to execute it but its harness, before it measures".into()
             }
             0 if self.is_complete() => "no benchmark executes it".into(),
@@ -458,7 +462,7 @@ mod tests {
             functions: vec![parse, new],
             files: vec![name.to_owned()],
             variables: vec![name.to_owned()],
-            uncertainties: vec![],
+            ..Impact::default()
         };
         let of = |id: &str, impact: &Impact| (benchmark(id), impact.clone());
         let nothing = Impact::default();
@@ -510,13 +514,16 @@ mod tests {
             let mut reached = ExecutedFunctions::default();
             reached.benchmarks.push((benchmark("a"), Impact::default()));
             change(&mut reached);
-            reached.executed_by(&Name::demangle("f"), 1, [true, true]).plain()
+            reached.executed_by(1, [true, true]).plain()
         };
         assert_eq!(said(|_| ()), certain);
         let uncertain = |reached: &mut ExecutedFunctions| {
             reached.benchmarks[0].1.uncertainties.push("x".to_owned());
         };
         let unknown = |reached: &mut ExecutedFunctions| reached.not_traced.push(benchmark("b"));
+        let by_harness =
+            |reached: &mut ExecutedFunctions| reached.benchmarks[0].1.by_harness.push(1);
+        assert!(said(by_harness).ends_with("but its harness, before it measures"));
         for change in [uncertain as fn(&mut ExecutedFunctions), unknown] {
             assert_eq!(said(change), "no benchmark is known to execute it");
         }

@@ -160,8 +160,9 @@ fn equal_programs_count_as_one_build() {
     assert_eq!(alone.unwrap().as_ref(), Some(&row.stages[0].summaries[0]));
 }
 
+/// They may read different files.
 #[test]
-fn same_programs_are_identical_unless_measured_together() {
+fn same_programs_are_decided_by_their_measurements() {
     let same_programs = |filling: &Filling<'_>, versions: usize| {
         for seed in [seeds(Stage::First), seeds(Stage::Second)].concat() {
             for version in 0..versions {
@@ -169,7 +170,6 @@ fn same_programs_are_identical_unless_measured_together() {
             }
         }
     };
-    // Measured together: they may read different files.
     let store = Store::in_memory().unwrap();
     let filling = Filling::begin(&store, &["base", "head"], &["a"]);
     same_programs(&filling, 2);
@@ -178,18 +178,26 @@ fn same_programs_are_identical_unless_measured_together() {
     }
     assert!(matches!(verdict(&filling), Verdict::Regressed { .. }), "{:?}", verdict(&filling));
 
-    let store = Store::in_memory().unwrap();
-    for (name, value) in [("base", 100.0), ("head", 150.0)] {
-        let filling = Filling::begin(&store, &[name], &["a"]);
-        same_programs(&filling, 1);
-        filling.measure("a", 0, Stage::First, &[(WALL, value)]);
-    }
-    let results = Results::new(&store, store.experiments().unwrap());
-    let verdicts = Verdicts::new(&results, DecisionOptions::default());
-    let of_benchmark = results.benchmark(&benchmark("a"), [0, 1]).unwrap();
-    let relation = Relation::AcrossExperiments([place(0, 0), place(1, 0)]);
-    let rows = verdicts.rows(&of_benchmark, &relation, &Criteria::default()).unwrap();
-    assert_eq!(rows[0].verdict, Verdict::Identical);
+    let across = |rounds: &[(&str, f64)]| {
+        let store = Store::in_memory().unwrap();
+        for (name, value) in rounds {
+            let filling = Filling::begin(&store, &[name], &["a"]);
+            same_programs(&filling, 1);
+            filling.measure("a", 0, Stage::First, &[(WALL, *value)]);
+        }
+        let results = Results::new(&store, store.experiments().unwrap());
+        let verdicts = Verdicts::new(&results, DecisionOptions::default());
+        let of_benchmark = results.benchmark(&benchmark("a"), 0..rounds.len()).unwrap();
+        let relation = Relation::AcrossExperiments([place(0, 0), place(1, 0)]);
+        let rows = verdicts.rows(&of_benchmark, &relation, &Criteria::default()).unwrap();
+        rows[0].verdict.clone()
+    };
+    let [base, again] = [100.0, 100.1].map(|value| ("base", value));
+    let [slower, slower_again] = [150.0, 150.1].map(|value| ("head", value));
+    let undecided = across(&[base, slower]);
+    assert!(matches!(undecided, Verdict::NotComparable { .. }), "{undecided:?}");
+    let decided = across(&[base, slower, again, base, slower_again, slower]);
+    assert!(matches!(decided, Verdict::Regressed { .. }), "{decided:?}");
 }
 
 #[test]

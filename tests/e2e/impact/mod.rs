@@ -6,6 +6,8 @@
 
 mod beside;
 mod kinds;
+mod late;
+mod names;
 mod patient;
 
 use serde_json::Value;

@@ -284,6 +284,7 @@ fn untrusted_names_and_reasons_are_harmless() {
         files: vec![HOSTILE.to_owned()],
         variables: vec![HOSTILE.to_owned()],
         uncertainties: vec![HOSTILE.to_owned()],
+        ..Impact::default()
     };
     let mut report =
         of(vec![regressed(HOSTILE, impact.clone()), open("b", impact), unaffected(HOSTILE)]);
