@@ -5,6 +5,7 @@ use std::{
     collections::{BTreeMap, BTreeSet, HashSet, btree_map::Entry},
     ffi::OsString,
     fs, io,
+    os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
 };
 
@@ -445,7 +446,12 @@ fn state(path: &Path, is_opened: bool) -> FileState {
     if !found.is_file() {
         return FileState::Other;
     }
-    fs::read(path).map_or(FileState::Other, |bytes| FileState::File(Digest::compute(&bytes)))
+    // Of the permissions, git keeps who may execute it.
+    let mode = found.permissions().mode() & 0o111;
+    fs::read(path).map_or(FileState::Other, |mut bytes| {
+        bytes.extend(mode.to_ne_bytes());
+        FileState::File(Digest::compute(&bytes))
+    })
 }
 
 /// Digest of the names in a directory.
@@ -495,6 +501,16 @@ mod tests {
             let differ = VersionFiles::that_differ([&versions[0], &versions[1]], [&base, &head]);
             assert_eq!(differ, BTreeSet::from(["src/current".into()]), "{name}");
         }
+    }
+
+    #[test]
+    fn file_that_becomes_executable_differs() {
+        let place = tempfile::tempdir().unwrap();
+        let place = place.path().canonicalize().unwrap();
+        let file = version(&place, "small").places[0].0.join("small");
+        let before = state(&file, false);
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
+        assert_ne!(state(&file, false), before);
     }
 
     #[test]

@@ -43,6 +43,7 @@ fn impact_of(functions: &[EnteredFunction]) -> Impact {
         files: vec![],
         variables: vec![],
         uncertainties: vec![],
+        by_harness: vec![],
     }
 }
 
