@@ -19,8 +19,10 @@ fn set_up_counts_in_a_target_with_the_name_of_a_harness() {
         project.git(&["mv", "benches/work.rs", &format!("benches/{name}.rs")]);
         let source = "use rbench_harness::{main, Suite};\n\
             #[inline(never)] fn input() -> Vec<u64> { (0..std::hint::black_box(10)).collect() }\n\
+            #[inline(never)] fn clear_stack() { std::hint::black_box([0_u8; 16_384]); }\n\
             fn all(suite: &mut Suite) {\n\
                 let input = input();\n\
+                clear_stack();\n\
                 suite.bench(\"sum\", move |bencher| bencher.iter(|| input.iter().sum::<u64>()));\n\
             }\n\
             main!(all);\n";
