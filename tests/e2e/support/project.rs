@@ -97,7 +97,7 @@ impl TestProject {
                 &format!("if words == 64 {{ {read} }}\n{open}"),
             );
             project.commit("Read a file");
-            project.write("README.md", "Words");
+            project.write("CHANGELOG.md", "Words");
             project.commit("Describe");
             project.write("words.txt", "one two");
             project.commit("Add words");
