@@ -9,7 +9,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use crate::elf::Digest;
+use crate::{elf::Digest, model::InterleavingUnavailable};
 
 /// The record of one traced execution of a benchmark.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -65,6 +65,8 @@ pub struct Needs {
     pub median_iteration: Option<f64>,
     /// The peak resident memory, in bytes.
     pub memory: Option<u64>,
+    /// A clock by which it acts while it measures and that does not stand still while another version runs.
+    pub other_clock: Option<InterleavingUnavailable>,
 }
 
 impl Needs {
@@ -76,6 +78,7 @@ impl Needs {
             iteration: self.iteration.max(other.iteration),
             median_iteration: medians.reduce(f64::min),
             memory: self.memory.max(other.memory),
+            other_clock: self.other_clock.or(other.other_clock),
         }
     }
 }

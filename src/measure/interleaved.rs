@@ -86,7 +86,10 @@ impl Runner<'_> {
         let earlier = self.store.rows(&subject.benchmark, &[experiment.id])?;
         let of_stage =
             || earlier.iter().filter(|row| row.slot.stage == stage && row.outcome.is_ok());
-        subject.unavailable = unavailable_reason(subject, &earlier, is_supported);
+        // A program has no clock that could stand still.
+        let other_clock =
+            self.needs(&subject.benchmark).other_clock.filter(|_| !subject.is_program());
+        subject.unavailable = unavailable_reason(subject, &earlier, is_supported, other_clock);
         // Results of this stage decide first: all of a stage share the CPUs in the same way.
         let schedules = of_stage().chain(&earlier).filter_map(row_schedule);
         let mut interleaved = schedules.filter_map(Schedule::interleaved);
@@ -345,16 +348,17 @@ impl<'p> Pair<'p> {
     }
 }
 
-/// Why a benchmark cannot be interleaved, if earlier results show it.
+/// Why a benchmark cannot be interleaved, if earlier results or a trace show it.
 fn unavailable_reason(
     subject: &Subject<'_>,
     earlier: &[StoredExecution],
     is_supported: bool,
+    other_clock: Option<InterleavingUnavailable>,
 ) -> Option<InterleavingUnavailable> {
     if subject.mode != Mode::Interleaved {
         None
     } else if is_supported {
-        earlier.iter().find_map(|row| row_schedule(row)?.unavailable())
+        earlier.iter().find_map(|row| row_schedule(row)?.unavailable()).or(other_clock)
     } else {
         Some(InterleavingUnavailable::NoLibrary)
     }

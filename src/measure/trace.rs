@@ -16,7 +16,7 @@ use tracing::debug;
 use super::{ListedVersion, Runner, version::VersionFiles};
 use crate::{
     builds::{ListedExecutable, files, this_executable},
-    elf::{self, Digest, LinkedFunction, instance_of},
+    elf::{self, Digest, LinkedFunction, counter_reads, instance_of},
     error::{Context, Exit, Result},
     harness::{Conditions, Executable, Harness},
     impact::{IncompleteTrace, Needs, Trace},
@@ -32,7 +32,7 @@ use crate::{
 
 /// Version of the tracing rules. Raise it when traces record something else, so that cached ones
 /// are not used.
-const RULES: u32 = 11;
+const RULES: u32 = 12;
 
 /// The directory of traces, in that of a recipe.
 const TRACES: &str = "traces";
@@ -78,6 +78,8 @@ pub(super) struct Traceable<'v> {
     version: &'v ListedVersion,
     listed: ListedExecutable,
     files: VersionFiles,
+    /// Addresses of the instructions that read the processor's time-stamp counter.
+    counter_reads: Vec<u64>,
     /// The lines of `/proc/cpuinfo` that list the processor's features.
     processor: BTreeSet<String>,
 }
@@ -103,7 +105,10 @@ impl Runner<'_> {
     ) -> Result<Traceable<'v>> {
         let listed = self.build_env.listed_executable(&version.compilation, target)?;
         let files = version.files(self.build_env.cache_dirs.build_path());
-        Ok(Traceable { version, listed, files, processor: processor() })
+        // What cannot be read is not traced either.
+        let executable = fs::read(&listed.path).unwrap_or_default();
+        let counter_reads = counter_reads(&executable, &listed.functions).unwrap_or_default();
+        Ok(Traceable { version, listed, files, counter_reads, processor: processor() })
     }
 
     /// The traces of benchmarks of one target, in their order: each from the cache unless a file
@@ -476,6 +481,7 @@ impl<'t> Tracer<'t> {
                     iteration: iteration.map(|time| time / slowness),
                     median_iteration: median_iteration.map(|time| time / f64::from(slowness)),
                     memory: execution.resources.peak_memory,
+                    other_clock: observed.other_clock,
                 };
                 let trace = Trace { needs, ..self.of.trace(observed) };
                 Ok(Traced { trace, execution: Some(execution) })
@@ -658,6 +664,7 @@ impl Traceable<'_> {
             functions: self.listed.functions.iter().map(|function| function.address).collect(),
             clocks: addresses_of(&CLOCKS),
             clock: addresses_of(&[CLOCK]),
+            counter_reads: self.counter_reads.clone(),
             variables: addresses_of(&VARIABLES),
             report,
             ..Plan::default()

@@ -120,6 +120,12 @@ pub enum InterleavingUnavailable {
     StartsProcesses,
     /// A whole program writes files, or makes other system calls that the other version may notice.
     NotPrivate,
+    /// It reads the processor's time-stamp counter, which does not stop while the other version runs.
+    Counter,
+    /// It reads the kernel's clock without the C library, whose functions are replaced.
+    KernelClock,
+    /// It waits until a point in time, or sets a timer to one, without a function that is replaced.
+    Deadline,
 }
 
 impl fmt::Display for InterleavingUnavailable {
@@ -140,6 +146,15 @@ impl fmt::Display for InterleavingUnavailable {
             Self::Parallel => "its threads compute at the same time",
             Self::StartsProcesses => "it starts other processes",
             Self::NotPrivate => "it writes files or uses what other processes may use too",
+            Self::Counter => {
+                "it reads the processor's counter, which also counts the other version's time"
+            }
+            Self::KernelClock => {
+                "it asks the kernel for the time, which also passes while the other version runs"
+            }
+            Self::Deadline => {
+                "it waits for a point in time, which also comes nearer while the other version runs"
+            }
         })
     }
 }

@@ -404,3 +404,50 @@ fn libtest_gives_its_samples() {
         }
     }
 }
+
+#[test]
+#[ignore = "takes long"]
+fn benchmarks_by_other_clocks_run_sequentially() {
+    let counter = if cfg!(target_arch = "x86_64") {
+        "core::arch::x86_64::_rdtsc()"
+    } else {
+        "{ let c: u64; core::arch::asm!(\"mrs {}, cntvct_el0\", out(reg) c); c }"
+    };
+    let project = TestProject::of("native");
+    project.append("Cargo.toml", "\n[[bench]]\nname = \"clocks\"\nharness = false\n");
+    let source = "use fixture_native::sum;
+        extern \"C\" {
+            fn sem_init(semaphore: *mut [u64; 8], shared: i32, value: u32) -> i32;
+            fn sem_timedwait(semaphore: *mut [u64; 8], until: *const [i64; 2]) -> i32;
+        }
+        fn clocks(suite: &mut rbench_harness::Suite) {
+            suite.bench(\"std\", |bencher| bencher.iter(|| {
+                (sum(), std::time::SystemTime::now(), std::time::Instant::now())
+            }));
+            suite.bench(\"counter\", |bencher| bencher.iter(|| (sum(), unsafe { COUNTER })));
+            suite.bench(\"deadline\", |bencher| bencher.iter(|| {
+                let mut semaphore = [0; 8];
+                let until = [1_000_000_000, 0];
+                (sum(), unsafe { sem_init(&mut semaphore, 0, 0) + sem_timedwait(&mut semaphore, &until) })
+            }));
+        }
+        rbench_harness::main!(clocks);\n";
+    project.write("benches/clocks.rs", &source.replace("COUNTER", counter));
+    project.commit("Base");
+    project.replace("src/lib.rs", "(0..200).map(black_box)", "(0..201).map(black_box)");
+    project.commit("Head");
+    let traced = [&COMPARE[..1], &COMPARE[2..], &["--filter", "^(std|counter|deadline)$"]].concat();
+    let outcome = project.rbench(&traced).ok();
+    outcome.assert_stdout_has(&[
+        "because it reads the processor's counter, which also counts the other version's time: counter",
+        "because it waits for a point in time, which also comes nearer while the other version runs: deadline",
+    ]);
+    let (all, _) = newest(&project);
+    for (name, unavailable) in [
+        ("std", None),
+        ("counter", Some(InterleavingUnavailable::Counter)),
+        ("deadline", Some(InterleavingUnavailable::Deadline)),
+    ] {
+        assert_eq!(unavailable_reasons(&all[name]), BTreeSet::from([unavailable]), "{name}");
+    }
+}

@@ -5,10 +5,12 @@
 //! hands over to the partner and waits. Its own time excludes this wait. The executables are not changed.
 
 #[cfg(test)]
+#[expect(dead_code, reason = "the library uses all of it")]
 mod own_time;
 mod page;
 
 use std::{
+    fs,
     mem::offset_of,
     os::fd::{AsRawFd, OwnedFd},
     path::{Path, PathBuf},
@@ -37,6 +39,7 @@ pub const LIBRARY_SOURCE: &str = library_source!(
     "interpose.rs",
     "own_time": "own_time.rs",
     "page": "page.rs",
+    "clocks": "clocks.rs",
     "code": "code.rs",
     "threads": "threads.rs",
     "placement": "placement.rs",
@@ -102,6 +105,8 @@ impl SharedPage {
         let page = SharedMemory::new::<Page>(library)?;
         let quantum = i64::try_from(slice.as_nanos()).unwrap_or(i64::MAX);
         page.write(offset_of!(Page, quantum), &quantum.to_ne_bytes())?;
+        let has_no_host = u32::from(!host_takes_time());
+        page.write(offset_of!(Page, has_no_host), &has_no_host.to_ne_bytes())?;
         let mut mask = [0_u64; 16];
         for (index, bits) in mask.iter_mut().enumerate() {
             let own = cpus.iter().filter(|cpu| **cpu / 64 == index);
@@ -133,6 +138,13 @@ impl SharedPage {
     fn leave(&self, index: usize) -> Result<()> {
         self.0.write(offset_of!(Page, gone) + 4 * index, &1_u32.to_ne_bytes())
     }
+}
+
+/// True unless the kernel's account of all CPUs shows that no host has taken time since the start.
+fn host_takes_time() -> bool {
+    const STOLEN: usize = 8;
+    let account = fs::read_to_string("/proc/stat").unwrap_or_default();
+    account.split_whitespace().nth(STOLEN) != Some("0")
 }
 
 /// Gives this process, after exec, its stack, heap and libraries at fixed addresses, the same in every process that
