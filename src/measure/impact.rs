@@ -9,7 +9,10 @@ use std::{
 
 use tracing::{debug, info_span};
 
-use super::{ListedTarget, ListedVersion, Runner, trace::Traceable, version::VersionFiles};
+use super::{
+    ListedTarget, ListedVersion, Runner, outside::KnownOutside, trace::Traceable,
+    version::VersionFiles,
+};
 use crate::{
     elf::{Digest, FunctionDiff, Name},
     error::{Exit, Result},
@@ -148,6 +151,7 @@ impl Runner<'_> {
             for trace in of_benchmark {
                 self.note_needs(benchmark, trace.needs);
             }
+            self.note_outside(benchmark, KnownOutside::by_traces(of_benchmark));
             let differences = of_target.differences(&files, of_benchmark);
             let mut impact = impact(&differences, of_benchmark);
             impact.uncertainties.extend(self.unseen_setup(benchmark, of_benchmark));
