@@ -474,7 +474,8 @@ fn waiting_process_is_ended_after_both_deadlines() {
 fn second_process_has_its_full_deadline() {
     let shared_page = shared_page();
     let [second, partner] = [1, 0].map(|index| member(&shared_page, index));
-    let deadline = Duration::from_millis(500);
+    // Enough for it to run to its end on a busy machine.
+    let deadline = Duration::from_secs(2);
     let used = i64::try_from(deadline.as_nanos()).unwrap();
     shared_page.0.write(offset_of!(Page, joined) + 4, &1_u32.to_ne_bytes()).unwrap();
     shared_page.0.write(offset_of!(Page, held) + 8, &used.to_ne_bytes()).unwrap();
