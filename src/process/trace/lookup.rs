@@ -121,7 +121,7 @@ fn only_writes(flags: u64) -> bool {
 }
 
 /// The request for the path at an address, relative to an open directory or to the working directory.
-fn lookup_path(
+pub(super) fn lookup_path(
     tid: Tid,
     memory: &Memory,
     address: u64,

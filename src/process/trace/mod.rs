@@ -8,6 +8,7 @@
 
 mod breakpoints;
 mod clock;
+mod held;
 mod lookup;
 mod other_clocks;
 mod private;
@@ -102,4 +103,11 @@ pub struct Observed {
     pub other_clock: Option<InterleavingUnavailable>,
     /// True if a system call may concern other processes too: beside another one, the program may take another path.
     pub is_noticeable: bool,
+    /// What it holds and another process could meet, other than files, in words: `port 80`.
+    pub held: BTreeSet<String>,
+    /// The files that it locks, writes, creates or removes, in whatever directory. Without symbolic links but the last
+    /// component.
+    pub written: BTreeSet<PathBuf>,
+    /// Those of `written` that it has created, or has tried to.
+    pub created: BTreeSet<PathBuf>,
 }

@@ -20,6 +20,7 @@ use super::{
     CLOCK, CLOCKS, Observation, Observed, Plan, Tracing, VARIABLES,
     breakpoints::{self, Breakpoints, Code},
     clock::{Clock, Point, Wait, wait_of},
+    held::{Held, held},
     lookup::{self, Lookup, lookup},
     other_clocks::{OtherClocks, Shown},
     private::is_private,
@@ -241,7 +242,10 @@ impl Tracer {
     fn before_call(&mut self, tid: Tid) {
         let found = ptrace::registers(tid).and_then(|registers| {
             let memory = self.memory(tid)?;
-            self.observed.is_noticeable |= !is_private(&memory, &registers);
+            if !is_private(&memory, &registers) {
+                self.observed.is_noticeable = true;
+                self.note_held(held(tid, &memory, &registers));
+            }
             if self.is_measuring && self.is_ours(tid) {
                 self.note_clock(self.other_clocks.before_call(&registers));
             }
@@ -262,6 +266,21 @@ impl Tracer {
                 self.observed.unnamed += 1;
                 self.observed.is_noticeable = true;
             }
+        }
+    }
+
+    fn note_held(&mut self, held: Held) {
+        match held {
+            Held::Thing(thing) => _ = self.observed.held.insert(thing),
+            Held::Files(paths) => {
+                for path in paths {
+                    let is_new = self.observed.written.insert(path.clone());
+                    if is_new && path.symlink_metadata().is_err() {
+                        self.observed.created.insert(path);
+                    }
+                }
+            }
+            Held::Nothing => {}
         }
     }
 
