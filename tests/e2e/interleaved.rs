@@ -95,14 +95,14 @@ fn newest(project: &TestProject) -> (BTreeMap<String, Vec<StoredExecution>>, boo
 
 /// The reasons why executions were not interleaved; `None` for interleaved ones.
 fn unavailable_reasons(rows: &[StoredExecution]) -> BTreeSet<Option<InterleavingUnavailable>> {
-    let unavailable = |row: &StoredExecution| match row.outcome.as_ref().unwrap().schedule {
+    let unavailable = |row: &StoredExecution| match &row.outcome.as_ref().unwrap().schedule {
         Schedule::Interleaved(passed)
         | Schedule::InterleavedThreads(passed)
         | Schedule::InterleavedFreeThreads(passed) => {
-            assert!(passed > 0);
+            assert!(*passed > 0);
             None
         }
-        Schedule::Unavailable(unavailable) => Some(unavailable),
+        Schedule::Unavailable(unavailable) => Some(unavailable.clone()),
         Schedule::NotRequested => panic!("interleaving was requested"),
     };
     rows.iter().map(unavailable).collect()
@@ -195,7 +195,7 @@ fn interleaving_falls_back_and_failures_keep_their_version() {
         ("whole", Some(InterleavingUnavailable::Waits)),
     ] {
         let rows = rows(name);
-        assert_eq!(unavailable_reasons(&rows), BTreeSet::from([unavailable]), "{name}");
+        assert_eq!(unavailable_reasons(&rows), BTreeSet::from([unavailable.clone()]), "{name}");
         assert_eq!(rows.len(), EXECUTIONS, "{name}");
         assert_whole_pairs(&rows);
     }
@@ -248,10 +248,10 @@ fn benchmarks_with_threads_are_interleaved_or_the_report_says_why() {
         assert_eq!(unavailable_reasons(&rows), BTreeSet::from([None]), "{name}");
         assert_eq!(rows.len(), EXECUTIONS, "{name}");
         assert_whole_pairs(&rows);
-        let schedules = rows.iter().map(|row| row.outcome.as_ref().unwrap().schedule);
-        let with_threads = |one| matches!(one, Schedule::InterleavedThreads(_));
+        let schedules = rows.iter().map(|row| &row.outcome.as_ref().unwrap().schedule);
+        let with_threads = |one: &Schedule| matches!(one, Schedule::InterleavedThreads(_));
         assert_eq!(schedules.map(with_threads).collect::<BTreeSet<_>>().len(), 1, "{name}");
-        let first = rows[0].outcome.as_ref().unwrap().schedule;
+        let first = &rows[0].outcome.as_ref().unwrap().schedule;
         assert_eq!(with_threads(first), have_threads, "{name}");
     }
     let blocking = rows("blocks signals");
@@ -305,7 +305,7 @@ fn assert_finished(project: &TestProject, unavailable: Option<InterleavingUnavai
     assert!(is_finished);
     for name in ["good", "bad"] {
         assert_eq!(all[name].len(), EXECUTIONS);
-        assert_eq!(unavailable_reasons(&all[name]), BTreeSet::from([unavailable]));
+        assert_eq!(unavailable_reasons(&all[name]), BTreeSet::from([unavailable.clone()]));
         assert_whole_pairs(&all[name]);
     }
 }

@@ -386,7 +386,7 @@ impl Tracer {
 
     /// Notes the first clock, while measuring, that does not stand still.
     fn note_clock(&mut self, clock: Option<InterleavingUnavailable>) {
-        self.observed.other_clock = self.observed.other_clock.or(clock);
+        self.observed.other_clock = self.observed.other_clock.take().or(clock);
     }
 
     fn note_variable(&mut self, tid: Tid, registers: &Registers) {
