@@ -69,20 +69,6 @@ pub struct Needs {
     pub other_clock: Option<InterleavingUnavailable>,
 }
 
-impl Needs {
-    /// The most of both, but the time of the faster one.
-    #[must_use]
-    pub fn most(self, other: Self) -> Self {
-        let medians = [self, other].into_iter().filter_map(|needs| needs.median_iteration);
-        Self {
-            iteration: self.iteration.max(other.iteration),
-            median_iteration: medians.reduce(f64::min),
-            memory: self.memory.max(other.memory),
-            other_clock: self.other_clock.or(other.other_clock),
-        }
-    }
-}
-
 /// The state of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -145,9 +145,7 @@ impl Runner<'_> {
         for (index, benchmark) in benchmarks.iter().enumerate() {
             let of_benchmark = traced.each_ref().map(|traced| &traced.traces[index]);
             let of_target = &differences[&benchmark.bench_target()];
-            for trace in of_benchmark {
-                self.note_needs(benchmark, trace.needs);
-            }
+            self.note_needs(benchmark, of_benchmark.map(|trace| trace.needs));
             let differences = of_target.differences(&files, of_benchmark);
             let mut impact = impact(&differences, of_benchmark);
             impact.uncertainties.extend(self.unseen_setup(benchmark, of_benchmark));
