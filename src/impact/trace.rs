@@ -106,21 +106,6 @@ pub struct Needs {
     pub run_time: Option<Duration>,
 }
 
-impl Needs {
-    /// The most of both, but the time of the faster one.
-    #[must_use]
-    pub fn most(self, other: Self) -> Self {
-        let medians = self.median_iteration.into_iter().chain(other.median_iteration);
-        Self {
-            iteration: self.iteration.max(other.iteration),
-            median_iteration: medians.reduce(f64::min),
-            memory: self.memory.max(other.memory),
-            other_clock: self.other_clock.or(other.other_clock),
-            run_time: self.run_time.max(other.run_time),
-        }
-    }
-}
-
 /// The state of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

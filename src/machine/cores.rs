@@ -24,6 +24,15 @@ fn at_once(cores: usize, quota: f64) -> u32 {
     (1..=MOST).rev().find(fits).unwrap_or(1)
 }
 
+/// One of these CPUs of each core: programs on them do not slow each other down, but for what all cores share.
+pub fn one_of_each_core(cpus: &[usize]) -> Vec<usize> {
+    first_of_each(&cores(Path::new("/"), cpus))
+}
+
+fn first_of_each(cores: &[Vec<usize>]) -> Vec<usize> {
+    cores.iter().filter_map(|core| core.first().copied()).collect()
+}
+
 /// These CPUs in an order in which consecutive ones belong to different cores, as many as there are cores.
 pub fn by_core(cpus: &[usize]) -> Vec<usize> {
     ordered(cores(Path::new("/"), cpus))
@@ -67,14 +76,30 @@ mod tests {
         assert_eq!(at_once(0, 4.0), 1);
     }
 
-    #[test]
-    fn consecutive_cpus_belong_to_different_cores() {
+    /// The root of a machine of two cores with two CPUs each.
+    fn two_cores() -> tempfile::TempDir {
         let root = tempfile::tempdir().unwrap();
         for (cpu, siblings) in [(0, "0-1"), (1, "0-1"), (2, "2,3"), (3, "2,3")] {
             let path = root.path().join(format!("sys/devices/system/cpu/cpu{cpu}/topology"));
             fs::create_dir_all(&path).unwrap();
             fs::write(path.join("thread_siblings_list"), siblings).unwrap();
         }
+        root
+    }
+
+    #[test]
+    fn one_cpu_of_each_core_is_chosen() {
+        let root = two_cores();
+        let chosen = |cpus: &[usize]| first_of_each(&cores(root.path(), cpus));
+        assert_eq!(chosen(&[0, 1, 2, 3]).len(), 2);
+        assert_eq!(chosen(&[0, 1]).len(), 1);
+        assert_eq!(chosen(&[1, 3]), [1, 3], "only the permitted ones");
+        assert_eq!(chosen(&[8, 9]), [8, 9], "nothing is known of them");
+    }
+
+    #[test]
+    fn consecutive_cpus_belong_to_different_cores() {
+        let root = two_cores();
         let order = |cpus: &[usize]| ordered(cores(root.path(), cpus));
         assert_eq!(order(&[0, 1, 2, 3]), [0, 2, 1, 3]);
         assert_eq!(order(&[0, 2, 3]), [2, 0, 3], "3 and 2 are one core");

@@ -148,9 +148,7 @@ impl Runner<'_> {
         for (index, benchmark) in benchmarks.iter().enumerate() {
             let of_benchmark = traced.each_ref().map(|traced| &traced.traces[index]);
             let of_target = &differences[&benchmark.bench_target()];
-            for trace in of_benchmark {
-                self.note_needs(benchmark, trace.needs.clone());
-            }
+            self.note_needs(benchmark, of_benchmark.map(|trace| trace.needs.clone()));
             self.note_outside(benchmark, KnownOutside::by_traces(of_benchmark));
             let differences = of_target.differences(&files, of_benchmark);
             let mut impact = impact(&differences, of_benchmark);

@@ -17,19 +17,18 @@ use super::{
     preloaded::PreloadedLibrary,
     run::{Ended, Measuring},
     schedule::Step,
-    slices::{LARGE, faster, may_be_caches, most_slower, slice_of},
+    slices::slice_of,
     subject::{Obstacle, Subject},
 };
 use crate::{
     builds::Event,
     error::{Error, Exit, Result},
-    model::{
-        Execution, ExecutionRequest, InterleavingUnavailable, Mode, Name, Schedule, Stage, Threads,
-    },
+    model::{Execution, ExecutionRequest, InterleavingUnavailable, Mode, Name, Schedule, Stage},
     process::{
         self,
         interleaving::{SLICE, SharedPage, own_directory},
     },
+    stats::interference::Interference,
     store::StoredExecution,
 };
 
@@ -88,8 +87,8 @@ impl Runner<'_> {
         let of_stage =
             || earlier.iter().filter(|row| row.slot.stage == stage && row.outcome.is_ok());
         // A program has no clock that could stand still.
-        let other_clock =
-            self.needs(&subject.benchmark).other_clock.filter(|_| !subject.is_program());
+        let [base, head] = self.needs(&subject.benchmark).map(|needs| needs.other_clock);
+        let other_clock = base.or(head).filter(|_| !subject.is_program());
         subject.unavailable = unavailable_reason(subject, &earlier, is_supported, other_clock);
         // Results of this stage decide first: all of a stage share the CPUs in the same way.
         let schedules = of_stage().chain(&earlier).filter_map(row_schedule);
@@ -113,6 +112,10 @@ impl Runner<'_> {
         if let Some(slice) = measured.clone().filter(is_alike).find_map(slice_of) {
             subject.slice = slice;
         }
+        let known = (experiment.id, subject.benchmark.clone());
+        if let Some(guard) = self.guards.borrow().get(&known) {
+            subject.guard = guard.clone();
+        }
         subject.was_interleaved = measured.any(|one| one.schedule.mode() == Mode::Interleaved);
         subject.done = of_stage().map(|row| row.slot).collect();
         if !subject.done.is_empty() {
@@ -121,16 +124,40 @@ impl Runner<'_> {
         Ok(())
     }
 
-    /// Handles the attempts of both versions, which are stored together or not at all.
+    /// Stores the results of both versions, which are stored together or not at all. `alone` has the times of the versions
+    /// alone, if they were executed so directly before.
+    pub(super) fn record_interleaved(
+        &self,
+        measuring: &Measuring<'_>,
+        subject: &Subject<'_>,
+        step: &Step,
+        attempts: Result<[Attempt; 2]>,
+        alone: Option<[f64; 2]>,
+    ) -> Result<Both> {
+        let mut both = both(attempts?)?;
+        if let Both::Measured(executions) = &mut both {
+            for (version, execution) in step.versions.iter().zip(executions.iter_mut()) {
+                execution.alone = alone.map(|alone| alone[*version]);
+            }
+            let measured = step.versions.iter().copied().zip(executions.iter());
+            let slots = measured.map(|(version, execution)| {
+                (&subject.benchmark, measuring.slot(step, version), Ok(execution))
+            });
+            self.store.record_executions(measuring.experiment.id, slots)?;
+        }
+        Ok(both)
+    }
+
+    /// Handles the [recorded](Self::record_interleaved) results of both versions.
     pub(super) fn after_interleaved(
         &self,
         measuring: &Measuring<'_>,
         subject: &mut Subject<'_>,
         step: &Step,
         sharing: Sharing,
-        attempts: Result<[Attempt; 2]>,
+        recorded: Both,
     ) -> Result<Ended> {
-        let mut executions = match both(attempts?)? {
+        let executions = match recorded {
             Both::Measured(executions) => executions,
             Both::Obstacle(obstacle) => return Ok(Ended::Obstacle(obstacle)),
             Both::Failed(half) => {
@@ -143,67 +170,42 @@ impl Runner<'_> {
                 return self.after_unmeasured(measuring, subject, step, version);
             }
         };
-        if self.is_too_slow(subject, step, &executions)? {
-            return Ok(Ended::Obstacle(Obstacle::Slower));
-        }
-        for execution in executions.iter_mut() {
-            execution.alone = subject.alone.slowest();
-        }
-        let measured = || step.versions.iter().copied().zip(executions.iter());
-        let slots = measured().map(|(version, execution)| {
-            (&subject.benchmark, measuring.slot(step, version), Ok(execution))
-        });
-        self.store.record_executions(measuring.experiment.id, slots)?;
         subject.was_interleaved = true;
-        for (version, execution) in measured() {
+        for (version, execution) in step.versions.iter().copied().zip(executions.iter()) {
             subject.memory = subject.memory.max(execution.resources.peak_memory);
             self.report_incidents(subject, execution);
             self.tune_again_if_needed(subject, step, version, execution)?;
         }
-        Ok(Ended::Measured)
+        let interference = note_times(subject, step, &executions);
+        let key = (measuring.experiment.id, subject.benchmark.clone());
+        self.guards.borrow_mut().insert(key, subject.guard.clone());
+        Ok(interference.map_or(Ended::Measured, |why| Ended::Obstacle(Obstacle::Interference(why))))
     }
 
-    /// True if a benchmark must be interleaved with free threads or in longer slices, if at all: its first pair of executions
-    /// was slower than an execution alone. Two later pairs show it too: which pages a process gets decides what stays in the
-    /// caches, and another program may want the CPU of a thread.
-    ///
-    /// Its traces show its time alone, but were not made for that: what they find is checked by an execution alone. If longer
-    /// slices are no remedy for a small process, the caches are not the reason either: where the memory of a process happens
-    /// to be makes short loops slower by a fifth, alone as well.
-    fn is_too_slow(
+    /// The times of an iteration in each version in ns, executed alone on the CPU of the pair that comes next, with the same
+    /// builds and the same clock. `None` if a version cannot be executed alone.
+    pub(super) fn times_alone(
         &self,
-        subject: &mut Subject<'_>,
+        measuring: &Measuring<'_>,
+        subject: &Subject<'_>,
         step: &Step,
-        executions: &[Execution; 2],
-    ) -> Result<bool> {
-        let is_first = !subject.was_interleaved;
-        if !is_first && subject.memory < Some(LARGE) && subject.threads != Threads::Placed {
-            return Ok(false);
+        sharing: Sharing,
+    ) -> Result<Option<[f64; 2]>> {
+        let (cpu, library) = match sharing {
+            Sharing::Cpu(cpu) => (Some(cpu), measuring.support.as_ref()),
+            Sharing::Cpus(_) => (self.conditions.cpu, None),
+        };
+        // Nothing is preloaded into a whole program.
+        let library = library.filter(|_| !subject.is_program());
+        let request = ExecutionRequest { seed: step.initial_state, ..subject.request.clone() };
+        let mut times = [None; 2];
+        for version in step.versions.iter().copied() {
+            let execution = self.execute_on(subject, step, version, &request, library, cpu)?;
+            let metric = subject.guarded_metric();
+            times[version] = execution.ok().and_then(|execution| execution.median_of(&metric));
         }
-        let Some((interleaved, version)) = faster(step, executions) else { return Ok(false) };
-        let slower = most_slower(subject.threads);
-        if subject.alone.is_agreed(interleaved, slower) {
-            return Ok(false);
-        }
-        if subject.alone.executed.is_none() {
-            let request = subject.request.clone();
-            let alone = self.execute_once(subject, step, version, &request)?;
-            // If it fails, the next steps show why.
-            let Ok(alone) = alone else { return Ok(false) };
-            subject.alone.executed = alone.median_iteration();
-            if subject.alone.is_agreed(interleaved, slower) {
-                return Ok(false);
-            }
-        }
-        debug!(interleaved, alone = ?subject.alone, "{} is slower interleaved", subject.benchmark);
-        let before = subject.slower.replace(interleaved);
-        if subject.threads == Threads::Together
-            && !may_be_caches(interleaved, subject.alone, before, subject.memory)
-        {
-            return Ok(false);
-        }
-        subject.slower_pairs += 1;
-        Ok(is_first || subject.slower_pairs > 1)
+        let [base, head] = times;
+        Ok(base.zip(head).map(Into::into))
     }
 
     /// Executes a version alone that failed while it was interleaved: the benchmark has failed only
@@ -228,7 +230,8 @@ impl Runner<'_> {
             {
                 let attempts = self.execute_interleaved(measuring, &[(subject, step, sharing)])?;
                 let attempts = attempts.into_iter().next().unwrap_or_else(|| Err(panicked()));
-                self.after_interleaved(measuring, subject, step, sharing, attempts)
+                let both = self.record_interleaved(measuring, subject, step, attempts, None)?;
+                self.after_interleaved(measuring, subject, step, sharing, both)
             }
             Ok(_) => {
                 let fails = InterleavingUnavailable::FailsInterleaved;
@@ -354,6 +357,30 @@ impl<'p> Pair<'p> {
     fn execute(&self, support: &SupportTable<'_>) -> Result<[Attempt; 2]> {
         let Self { name, request, halves, sharing, slice, run_time } = self;
         support.execute(name, request, halves, *sharing, *slice, *run_time)
+    }
+}
+
+/// Lets the guard of a benchmark compare the times of both versions with those alone. Returns the interference that is
+/// shown now, if there is any.
+fn note_times(
+    subject: &mut Subject<'_>,
+    step: &Step,
+    executions: &[Execution; 2],
+) -> Option<InterleavingUnavailable> {
+    let metric = subject.guarded_metric();
+    let mut times = [(None, None); 2];
+    for (version, execution) in step.versions.iter().zip(executions) {
+        times[*version] = (execution.median_of(&metric), execution.alone);
+    }
+    let [(base, base_alone), (head, head_alone)] = times;
+    let interleaved = base.zip(head)?.into();
+    let alone = base_alone.zip(head_alone).map(Into::into);
+    let found = subject.guard.note(interleaved, alone, subject.memory, subject.threads);
+    debug!(?interleaved, ?alone, ?found, "{}", subject.benchmark);
+    match found {
+        Interference::Asymmetric => Some(InterleavingUnavailable::ChangeDiffers),
+        Interference::Slower => Some(InterleavingUnavailable::SlowerInterleaved),
+        Interference::None | Interference::Undecided => None,
     }
 }
 

@@ -5,6 +5,7 @@
 mod builds;
 mod counting;
 mod diagnosis;
+mod guard;
 mod impact;
 mod interleaved;
 mod interleaving_support;

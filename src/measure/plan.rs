@@ -139,7 +139,7 @@ impl Runner<'_> {
 
     /// The time of the iterations of an execution, if each measurement has only one.
     fn iterated_time(&self, benchmark: &Benchmark, harness: &dyn Harness) -> Duration {
-        let iteration = self.needs(benchmark).iteration.unwrap_or_default();
+        let iteration = self.iteration(benchmark).unwrap_or_default();
         iteration.saturating_mul(harness.measurements(self.sampling(benchmark).measurements))
     }
 

@@ -63,7 +63,9 @@ impl<'t> Trial<'t> {
         let halves = [half(), half()];
         let attempts = support.execute(&self.name, &self.request, &halves, sharing, SLICE, None)?;
         Ok(match both(attempts)? {
-            Both::Measured(_) | Both::Obstacle(Obstacle::Threads | Obstacle::Slower) => None,
+            Both::Measured(_) | Both::Obstacle(Obstacle::Threads | Obstacle::Interference(_)) => {
+                None
+            }
             Both::Obstacle(Obstacle::Unavailable(reason)) => Some(reason),
             Both::Failed(_) | Both::Skipped(..) => Some(InterleavingUnavailable::FailsInterleaved),
         })

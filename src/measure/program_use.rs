@@ -41,6 +41,44 @@ pub(super) fn is_certain(alone: &Resources) -> bool {
     }
 }
 
+/// True if one version waits longer than the other by more than a small part of its run time, which CPU time does not show,
+/// by executions of each alone; `None` if more executions are needed. One execution of the version that waits less does not
+/// count, since it may have waited for its file from the disk.
+pub(super) fn waits_differ(alone: &[Vec<Resources>; 2]) -> Option<bool> {
+    /// Less hardly matters beside the smallest change of interest, which is 1 % by default.
+    const PART: f64 = 0.002;
+    /// With fewer of each version, one that does not count leaves too little.
+    const FEWEST: usize = 3;
+    /// By chance, eight wait longer than seven of eight others in one of 715 cases.
+    const ENOUGH: usize = 8;
+    let shortest = alone.iter().flatten().map(|one| one.wall).min().unwrap_or_default();
+    let part = shortest.mul_f64(PART);
+    let mut waits = alone.each_ref().map(|alone| alone.iter().map(waited).collect::<Vec<_>>());
+    if waits.iter().flatten().all(|wait| *wait <= part) {
+        return Some(false);
+    }
+    let fewest = waits.iter().map(Vec::len).min().unwrap_or_default();
+    if fewest < FEWEST {
+        return None;
+    }
+    for waits in &mut waits {
+        waits.sort_unstable();
+    }
+    let [base, head] = &waits;
+    let is_longer = |longer: &[Duration], shorter: &[Duration]| {
+        longer[0].saturating_sub(shorter[shorter.len() - 2]) > part
+    };
+    // More executions could only bring them nearer.
+    let differ = is_longer(base, head) || is_longer(head, base);
+    (!differ || fewest >= ENOUGH).then_some(differ)
+}
+
+/// The time in which a process neither had a CPU nor was ready to use one.
+fn waited(resources: &Resources) -> Duration {
+    let queued = resources.at_end.map_or(Duration::ZERO, |end| end.queued);
+    resources.wall.saturating_sub(queued).saturating_sub(resources.cpu())
+}
+
 /// What an execution alone has shown.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Found {
@@ -155,6 +193,31 @@ mod tests {
         ] {
             assert_eq!(unavailable_by(&alone.map(Clone::clone)), expected);
         }
+    }
+
+    #[test]
+    fn waits_differ_if_all_of_a_version_are_longer() {
+        let differ = |waits: [&[u64]; 2]| {
+            let used = |wait: &u64| used(107 + *wait, 100, 7, false);
+            waits_differ(&waits.map(|waits| waits.iter().map(used).collect()))
+        };
+        let (none, some) = (&[0; 8][..], &[4, 5, 4, 3, 9, 4, 4, 4][..]);
+        assert_eq!(differ([none, some]), Some(true), "a wait is added");
+        assert_eq!(differ([some, none]), Some(true), "a wait is removed");
+        assert_eq!(differ([&[0, 0, 9, 0, 0, 0, 0, 0], some]), Some(true), "the disk was slow once");
+        assert_eq!(
+            differ([some, &[10, 9, 10, 10, 9, 9, 9, 9]]),
+            Some(true),
+            "a wait becomes longer"
+        );
+        assert_eq!(differ([&[0], &[0]]), Some(false), "one execution of each is enough");
+        assert_eq!(differ([&[0], &[4]]), None);
+        assert_eq!(differ([&[4], &[4]]), None, "the first one may have waited for the disk");
+        assert_eq!(differ([&[0; 3], &[4; 3]]), None);
+        assert_eq!(differ([&[4; 3], &[4; 3]]), Some(false), "both wait");
+        assert_eq!(differ([&[0, 5, 4], &[4, 5, 3]]), Some(false), "chance");
+        let long = |wait: u64| used(100_000 + wait, 100_000, 0, false);
+        assert_eq!(waits_differ(&[vec![long(0)], vec![long(150)]]), Some(false));
     }
 
     #[test]

@@ -7,7 +7,7 @@
 
 use super::{
     ListedVersion, Runner,
-    program_use::{is_certain, unavailable_by},
+    program_use::{is_certain, unavailable_by, waits_differ},
     schedule::Step,
     subject::Subject,
 };
@@ -39,20 +39,38 @@ impl Runner<'_> {
             versions: (0..versions.len()).collect(),
             initial_state: 0,
         };
-        for version in step.versions.iter().copied() {
-            let mut alone: Vec<Resources> = Vec::new();
+        let execute = |subject: &Subject<'_>, version| -> Result<Option<Resources>> {
+            let execution = self.execute_once(subject, &step, version, &subject.request)?;
+            Ok(execution.ok().map(|execution| execution.resources))
+        };
+        let mut alone = [const { Vec::new() }; 2];
+        for (version, alone) in alone.iter_mut().enumerate() {
             while alone.len() < TRIES && !alone.last().is_some_and(is_certain) {
-                let request = subject.request.clone();
-                let execution = self.execute_once(subject, &step, version, &request)?;
-                let Ok(execution) = execution else { return Ok(()) };
-                alone.push(execution.resources);
+                let Some(resources) = execute(subject, version)? else { return Ok(()) };
+                alone.push(resources);
             }
-            subject.unavailable = unavailable_by(&alone);
+            subject.unavailable = unavailable_by(alone);
             if subject.unavailable.is_some() {
                 return Ok(());
             }
-            let peak = alone.last().and_then(|resources| resources.peak_memory);
-            subject.memory = subject.memory.max(peak);
+            let last = alone.last();
+            subject.memory = subject.memory.max(last.and_then(|resources| resources.peak_memory));
+            subject.guard.hints[version] = last.map(|last| last.cpu().as_nanos() as f64);
+        }
+        let differ = loop {
+            match waits_differ(&alone) {
+                Some(differ) => break differ,
+                None => {
+                    for (version, alone) in alone.iter_mut().enumerate() {
+                        let Some(resources) = execute(subject, version)? else { return Ok(()) };
+                        alone.push(resources);
+                    }
+                }
+            }
+        };
+        if differ {
+            subject.unavailable = Some(InterleavingUnavailable::WaitsDiffer);
+            return Ok(());
         }
         for version in versions {
             subject.unavailable = match self.is_private(version, &subject.benchmark)? {

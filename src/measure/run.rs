@@ -10,13 +10,13 @@ use tracing::{debug, info, info_span};
 
 use super::{
     Builds, ListedVersion, Runner, StartedExperiment,
-    interleaving_support::{Cpus, Sharing},
+    guard::Guard,
+    interleaving_support::{Both, Cpus, Sharing},
     missing_files::missing_files,
     outside::FilesOutside,
     plan::{Pace, stage_seed},
     preloaded::{PreloadedLibrary, alone},
     schedule::{Queue, ScheduleShape, Step, schedule},
-    slices::Alone,
     subject::{BuiltProgram, InVersion, Obstacle, Retuning, Subject, outcome_of},
 };
 use crate::{
@@ -135,7 +135,7 @@ impl Runner<'_> {
     }
 
     /// Executes one step alone, or one interleaved step, or several at once, each on a separate CPU.
-    /// The result of each is stored.
+    /// The result of each is stored, all that were measured before anything else is executed.
     fn execute_steps(
         &self,
         measuring: &Measuring<'_>,
@@ -158,17 +158,29 @@ impl Runner<'_> {
             (step, sharing)
         };
         let placed: Vec<(Step, Sharing)> = steps.into_iter().map(with_sharing).collect();
+        // Others are not executed meanwhile.
+        let alone = match placed.as_slice() {
+            [(step, sharing)] if subjects[step.benchmark].guard.is_looking() => {
+                self.times_alone(measuring, &subjects[step.benchmark], step, *sharing)?
+            }
+            _ => None,
+        };
         let pairs: Vec<(&Subject<'_>, &Step, Sharing)> = placed
             .iter()
             .map(|(step, sharing)| (&subjects[step.benchmark], step, *sharing))
             .collect();
         let attempts = self.execute_interleaved(measuring, &pairs)?;
-        let settle = |((step, sharing), attempts): ((Step, Sharing), _)| {
+        let record = |((step, _), attempts): (&(Step, Sharing), _)| {
+            self.record_interleaved(measuring, &subjects[step.benchmark], step, attempts, alone)
+        };
+        // An error of one does not discard the others.
+        let recorded: Vec<Result<Both>> = placed.iter().zip(attempts).map(record).collect();
+        let settle = |((step, sharing), recorded): ((Step, Sharing), Result<Both>)| {
             let subject = &mut subjects[step.benchmark];
-            let ended = self.after_interleaved(measuring, subject, &step, sharing, attempts)?;
+            let ended = self.after_interleaved(measuring, subject, &step, sharing, recorded?)?;
             Ok((step, ended))
         };
-        placed.into_iter().zip(attempts).map(settle).collect()
+        placed.into_iter().zip(recorded).map(settle).collect()
     }
 
     /// Notes the limits of the harnesses that keep them from doing all that is requested.
@@ -312,11 +324,10 @@ impl Runner<'_> {
             done: HashSet::new(),
             was_interleaved: false,
             failed_interleaved: false,
-            slower_pairs: 0,
-            slower: None,
+            interference: None,
             slice: SLICE,
-            alone: Alone::of_traces(&needs),
-            memory: needs.memory,
+            memory: needs.iter().filter_map(|needs| needs.memory).max(),
+            guard: Guard::new(needs),
             uses_outside: false,
             outside: Vec::new(),
             run_time: None,
@@ -360,18 +371,32 @@ impl Runner<'_> {
         version: usize,
         request: &ExecutionRequest,
     ) -> Result<Result<Execution, Unmeasured>> {
+        let library = self.library_alone(&subject.versions[version]);
+        self.execute_on(subject, step, version, request, library, self.conditions.cpu)
+    }
+
+    /// The same with this library, if any, on this CPU, if one is given.
+    pub(super) fn execute_on(
+        &self,
+        subject: &Subject<'_>,
+        step: &Step,
+        version: usize,
+        request: &ExecutionRequest,
+        library: Option<&PreloadedLibrary>,
+        cpu: Option<usize>,
+    ) -> Result<Result<Execution, Unmeasured>> {
         /// One that hangs is not executed again only to see which files it reads.
         const LONGEST: Duration = Duration::from_secs(10);
         let BuiltProgram { executable, home } = subject.build(version, step.build)?;
         self.build_env.activate(home)?;
         let harness = subject.versions[version].harness;
-        let library = self.library_alone(&subject.versions[version]);
         let name = &subject.benchmark.name;
+        let conditions = Conditions { cpu, ..self.conditions };
         let execute =
             |conditions: &Conditions<'_>| harness.execute(executable, name, request, conditions);
         let begin = Instant::now();
         let outside = FilesOutside::save(&subject.outside);
-        let outcome = alone(library, executable, &self.conditions, execute).map_err(|error| {
+        let outcome = alone(library, executable, &conditions, execute).map_err(|error| {
             let is_quick = begin.elapsed() < LONGEST;
             if error.exit() != Exit::Benchmark || !is_quick {
                 return error;

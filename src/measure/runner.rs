@@ -9,7 +9,9 @@ use std::{
 
 use tracing::info_span;
 
-use super::{outside::KnownOutside, preloaded::PreloadedLibrary, settings::ExperimentSettings};
+use super::{
+    guard::Guard, outside::KnownOutside, preloaded::PreloadedLibrary, settings::ExperimentSettings,
+};
 use crate::{
     builds::{self, BuildEnv},
     config::SamplingConfig,
@@ -20,7 +22,7 @@ use crate::{
     model::{Benchmark, Incident, Mode, Partition, Version},
     process::{self, Interrupt, SavedHandler},
     project::Project,
-    store::{self, Store},
+    store::{self, ExperimentId, Store},
 };
 
 /// Everything that a command needs to measure: the project with its lock, the environment that
@@ -40,12 +42,14 @@ pub struct Runner<'a> {
     pub machine_state: Option<String>,
     /// The selected packages, if the working tree has others by default: a part of the settings.
     pub(super) packages: Option<String>,
-    /// What each benchmark that was traced needs: the most in any version.
-    needs: RefCell<BTreeMap<Benchmark, Needs>>,
+    /// What each benchmark that was traced needs, in each version.
+    needs: RefCell<BTreeMap<Benchmark, [Needs; 2]>>,
     /// What the versions of each traced benchmark use outside of their checkouts.
     pub(super) outside: RefCell<BTreeMap<Benchmark, KnownOutside>>,
     /// The files outside that could not be restored.
     pub(super) not_restored: RefCell<BTreeSet<PathBuf>>,
+    /// What is known of each benchmark that was interleaved in an experiment about its time alone.
+    pub(super) guards: RefCell<BTreeMap<(ExperimentId, Benchmark), Guard>>,
     /// The programs whose clock readings were found to be measurements of the same work in each of these versions.
     pub(super) checked: RefCell<BTreeSet<Benchmark>>,
 }
@@ -105,13 +109,14 @@ impl<'a> Runner<'a> {
             needs: RefCell::default(),
             outside: RefCell::default(),
             not_restored: RefCell::default(),
+            guards: RefCell::default(),
             checked: RefCell::default(),
         })
     }
 
     /// The sampling of a benchmark, by what is known about the time of its iterations.
     pub(super) fn sampling(&self, benchmark: &Benchmark) -> SamplingConfig {
-        let iteration = self.needs(benchmark).iteration;
+        let iteration = self.iteration(benchmark);
         let target = benchmark.bench_target();
         let programs: Vec<_> = self.project.file.commands_of(&target).collect();
         // Implementations have a common name, and all are programs if one is.
@@ -123,9 +128,14 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// What an execution of a benchmark needs, if it was traced.
-    pub(super) fn needs(&self, benchmark: &Benchmark) -> Needs {
+    /// What an execution of a benchmark in each version needs, if it was traced.
+    pub(super) fn needs(&self, benchmark: &Benchmark) -> [Needs; 2] {
         self.needs.borrow().get(benchmark).cloned().unwrap_or_default()
+    }
+
+    /// The mean time of an iteration in the slower version, if the benchmark was traced.
+    pub(super) fn iteration(&self, benchmark: &Benchmark) -> Option<Duration> {
+        self.needs(benchmark).into_iter().filter_map(|needs| needs.iteration).max()
     }
 
     /// Forgets these, which other versions may not have.
@@ -135,11 +145,9 @@ impl<'a> Runner<'a> {
         self.checked.borrow_mut().clear();
     }
 
-    /// Notes what an execution of a benchmark in one of its versions needed.
-    pub(super) fn note_needs(&self, benchmark: &Benchmark, needs: Needs) {
-        let mut all = self.needs.borrow_mut();
-        let known = all.entry(benchmark.clone()).or_default();
-        *known = std::mem::take(known).most(needs);
+    /// Notes what an execution of a benchmark in each version needed.
+    pub(super) fn note_needs(&self, benchmark: &Benchmark, needs: [Needs; 2]) {
+        self.needs.borrow_mut().insert(benchmark.clone(), needs);
     }
 
     /// The number of interleaved benchmarks that are executed at once.

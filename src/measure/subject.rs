@@ -6,15 +6,16 @@ use std::{cmp::Ordering, collections::HashSet, path::PathBuf, time::Duration};
 use tracing::info;
 
 use super::{
+    guard::{Guard, LARGE},
     preloaded::PreloadedLibrary,
-    slices::{Alone, longer_slice},
+    slices::longer_slice,
 };
 use crate::{
     error::{Error, Exit, Result},
     harness::{Executable, Harness},
     model::{
         Benchmark, Execution, ExecutionRequest, HarnessKind, Incident, InterleavingUnavailable,
-        Mode, Outcome, Schedule, Slot, Threads, Unmeasured,
+        Metric, Mode, Outcome, Schedule, Slot, Threads, Unmeasured,
     },
     process::interleaving::{SLICE, SLICE_WITH_THREADS},
 };
@@ -42,14 +43,12 @@ pub(super) struct Subject<'v> {
     pub(super) was_interleaved: bool,
     /// True once it failed interleaved, and not alone.
     pub(super) failed_interleaved: bool,
-    /// The number of its pairs that were slower than alone, with these slices.
-    pub(super) slower_pairs: u32,
-    /// The time of the last pair of executions that was slower than alone, in ns per iteration.
-    pub(super) slower: Option<f64>,
+    /// Why its slices are longer than others', if they are: the reason to measure it sequentially if they do not help.
+    pub(super) interference: Option<InterleavingUnavailable>,
     /// The length of the time slices in which it is interleaved.
     pub(super) slice: Duration,
-    /// Its time alone in ns per iteration, by its traces and by an execution alone, where these are known.
-    pub(super) alone: Alone,
+    /// Compares its times interleaved with those alone.
+    pub(super) guard: Guard,
     /// The peak memory of an execution in bytes: the most in any version, if it is known.
     pub(super) memory: Option<u64>,
     /// True if a version uses anything outside of the checkout, where two executions of it would meet.
@@ -65,8 +64,9 @@ pub(super) struct Subject<'v> {
 pub(super) enum Obstacle {
     /// Its other threads work: it must be interleaved with them, on all CPUs.
     Threads,
-    /// It is slower than alone: its threads must be free, or its time slices longer, if they can be.
-    Slower,
+    /// The versions disturb each other: its threads must be free, or its time slices longer. If they cannot be, it cannot
+    /// be interleaved, for this reason.
+    Interference(InterleavingUnavailable),
     /// The benchmark cannot be interleaved.
     Unavailable(InterleavingUnavailable),
 }
@@ -125,9 +125,9 @@ impl Subject<'_> {
     }
 
     /// True if a step of this benchmark can be executed at the same time as those `taken`, with this much memory for all
-    /// of them. Those that need longer slices have large data, and cores share the last cache, or threads that need all
-    /// CPUs; programs at once were studied only alone. Two steps of one benchmark are, once that was interleaved: its
-    /// iterations are known then, and are the same for both.
+    /// of them. Cores share the last cache, so nothing is executed beside large data, or beside times that are compared with
+    /// those alone; longer slices may be for threads, which need all CPUs; and programs at once were studied only alone. Two
+    /// steps of one benchmark are, once that was interleaved: its iterations are known then, and are the same for both.
     pub(super) fn fits_beside(&self, taken: &[(usize, &Self)], own: usize, memory: u64) -> bool {
         let all = || taken.iter().map(|(_, subject)| *subject).chain([self]);
         let is_taken = taken.iter().any(|(benchmark, _)| *benchmark == own);
@@ -138,6 +138,8 @@ impl Subject<'_> {
                 || subject.has_setup
                 || subject.uses_outside
                 || subject.is_program()
+                || subject.guard.is_looking()
+                || subject.memory >= Some(LARGE)
                 || subject.slice != SLICE;
             subject.is_interleaved() && !is_alone
         }) && (!is_taken || self.was_interleaved)
@@ -164,39 +166,47 @@ impl Subject<'_> {
     /// Changes the way in which it is measured from now on, because of an obstacle.
     pub(super) fn meet(&mut self, obstacle: Obstacle) {
         // What was measured so far does not count.
-        (self.was_interleaved, self.slower_pairs) = (false, 0);
+        self.was_interleaved = false;
         match obstacle {
             Obstacle::Threads => {
                 info!("{} is interleaved with its other threads", self.benchmark);
                 self.threads = Threads::Placed;
                 self.slice = SLICE_WITH_THREADS;
+                self.guard.forget();
             }
-            Obstacle::Slower if self.threads == Threads::Placed => {
-                let (benchmark, alone) = (&self.benchmark, self.alone);
-                info!(?alone, "{benchmark} is slower than alone: its threads are no longer placed");
+            Obstacle::Interference(why) if self.threads == Threads::Placed => {
+                info!("{}: {why}: its threads are no longer placed", self.benchmark);
                 self.threads = Threads::Free;
+                self.guard.look_anew();
             }
-            Obstacle::Slower => match longer_slice(self.slice, &self.request) {
+            Obstacle::Interference(why) => match self.longer_slice() {
                 Some(longer) => {
-                    let (benchmark, alone) = (&self.benchmark, self.alone);
-                    info!(?alone, "{benchmark} is slower than alone: slices of {longer:?}");
-                    self.slice = longer;
+                    info!("{}: {why}: slices of {longer:?}", self.benchmark);
+                    (self.slice, self.interference) = (longer, Some(why));
+                    self.guard.look_anew();
                 }
-                None => {
-                    self.meet(Obstacle::Unavailable(InterleavingUnavailable::SlowerInterleaved));
-                }
+                None => self.meet(Obstacle::Unavailable(why)),
             },
-            // It is too short for longer slices, which it was slower without.
-            Obstacle::Unavailable(InterleavingUnavailable::NoClock)
-                if self.threads == Threads::Together && self.slice > SLICE =>
-            {
-                self.meet(Obstacle::Unavailable(InterleavingUnavailable::SlowerInterleaved));
-            }
             Obstacle::Unavailable(unavailable) => {
+                let is_too_short =
+                    unavailable == InterleavingUnavailable::NoClock && self.slice > SLICE;
+                // It is too short for the longer slices that it needs.
+                let unavailable =
+                    self.interference.take().filter(|_| is_too_short).unwrap_or(unavailable);
                 info!("{} is measured sequentially: {unavailable}", self.benchmark);
                 self.unavailable = Some(unavailable);
             }
         }
+    }
+
+    /// The next longer slices, if there are any. The kernel chooses those of whole programs.
+    fn longer_slice(&self) -> Option<Duration> {
+        longer_slice(self.slice, &self.request).filter(|_| !self.is_program())
+    }
+
+    /// The metric that shows whether interleaving slows it down: wall time, or the CPU time of a whole program.
+    pub(super) fn guarded_metric(&self) -> Metric {
+        if self.is_program() { Metric::cpu() } else { Metric::wall() }
     }
 
     /// True for a whole program.
@@ -349,10 +359,9 @@ mod tests {
             done: HashSet::new(),
             was_interleaved: false,
             failed_interleaved: false,
-            slower_pairs: 0,
-            slower: None,
+            interference: None,
             slice: SLICE,
-            alone: Alone::default(),
+            guard: Guard::default(),
             memory: None,
             uses_outside: false,
             outside: Vec::new(),
@@ -412,11 +421,12 @@ mod tests {
 
     #[test]
     fn benchmark_that_is_too_short_for_longer_slices_is_slower_interleaved() {
-        for (slice, expected) in [
-            (SLICE, InterleavingUnavailable::NoClock),
-            (10 * SLICE, InterleavingUnavailable::SlowerInterleaved),
+        let slower = InterleavingUnavailable::SlowerInterleaved;
+        for (slice, interference, expected) in [
+            (SLICE, None, InterleavingUnavailable::NoClock),
+            (10 * SLICE, Some(slower.clone()), slower),
         ] {
-            let mut subject = Subject { slice, ..subject([&Native, &Native]) };
+            let mut subject = Subject { interference, slice, ..subject([&Native, &Native]) };
             subject.meet(Obstacle::Unavailable(InterleavingUnavailable::NoClock));
             assert_eq!(subject.unavailable, Some(expected));
         }
@@ -435,14 +445,16 @@ mod tests {
     #[test]
     fn obstacles_change_where_threads_run_and_then_the_slices() {
         let mut subject = subject([&Native, &Native]);
+        let slower = InterleavingUnavailable::SlowerInterleaved;
+        let interference = Obstacle::Interference(slower.clone());
         subject.meet(Obstacle::Threads);
         assert_eq!((subject.threads, subject.slice), (Threads::Placed, SLICE_WITH_THREADS));
-        assert!(subject.knows(&Obstacle::Threads) && !subject.knows(&Obstacle::Slower));
-        subject.meet(Obstacle::Slower);
+        assert!(subject.knows(&Obstacle::Threads) && !subject.knows(&interference));
+        subject.meet(interference.clone());
+        assert!(subject.guard.is_looking());
         assert_eq!((subject.threads, subject.slice), (Threads::Free, SLICE_WITH_THREADS));
         assert!(subject.knows(&Obstacle::Threads));
-        subject.meet(Obstacle::Slower);
-        let slower = InterleavingUnavailable::SlowerInterleaved;
+        subject.meet(interference);
         assert!(subject.slice > SLICE_WITH_THREADS || subject.unavailable == Some(slower));
     }
 
@@ -458,6 +470,12 @@ mod tests {
         assert!(!fits(&small, &unknown) && !fits(&unknown, &small));
         let large = Subject { slice: 2 * SLICE, ..known(Some(10)) };
         assert!(!fits(&small, &large) && !fits(&large, &small));
+        let fills_caches = known(Some(LARGE));
+        let beside_it = |one: &Subject<'_>| one.fits_beside(&[(1, &fills_caches)], 2, 9 * LARGE);
+        assert!(!beside_it(&small) && !beside_it(&fills_caches));
+        let mut looking = known(Some(10));
+        looking.guard.look_anew();
+        assert!(!fits(&small, &looking) && !fits(&looking, &small));
         assert!(!fits(&small, &alone) && !fits(&alone, &small));
         let with_port = Subject { uses_outside: true, ..known(Some(10)) };
         assert!(!fits(&small, &with_port) && !fits(&with_port, &small));

@@ -25,6 +25,7 @@ use crate::{
     error::{Context, Exit, Result},
     harness::{Conditions, Executable, Harness},
     impact::{IncompleteTrace, Needs, Trace},
+    machine::one_of_each_core,
     model::{
         BenchTarget, Benchmark, Execution, ExecutionRequest, HarnessKind, Name, Outcome, Series,
         Setup,
@@ -294,7 +295,8 @@ impl<'t> Tracers<'t> {
         self.prepared = if has_own_name { None } else { PreparedExecutable::new(self.of) };
         let cpus = match self.conditions.cpu {
             None if are_private && first.iter().all(|one| one.setup.is_empty()) => {
-                process::cpus().unwrap_or_default()
+                // Times beside a benchmark on the same core would be no times alone.
+                one_of_each_core(&process::cpus().unwrap_or_default())
             }
             _ => Vec::new(),
         };
@@ -481,7 +483,7 @@ impl<'t> Tracer<'t> {
             (_, Some(Err(reason))) => none(&format!("it cannot be traced: {reason}")),
             (Ok(Outcome::Measured(execution)), Some(Ok(observed))) => {
                 // Much slower, it shows little about its time. What waits was less slow than this assumes: it seems to
-                // take less alone than it does, and is then executed alone.
+                // take less alone than it does, and executions alone then decide.
                 let is_known = slowness < SLOWNESS;
                 let iteration = execution.iteration_time().filter(|_| is_known);
                 let median_iteration = execution.median_iteration().filter(|_| is_known);

@@ -205,8 +205,8 @@ pub struct Execution {
     pub resources: Resources,
     /// How it shared the machine with the execution of the other version.
     pub schedule: Schedule,
-    /// The time of an iteration of the benchmark executed alone, in ns, if this execution was interleaved and that is known:
-    /// the median of the faster version, measured once for all executions of an experiment.
+    /// The time of an iteration of the same build and version executed alone, in ns: the median of an execution between this
+    /// interleaved one and the one before. Of a whole program, the CPU time. Only where interleaving was checked.
     pub alone: Option<f64>,
     /// Noteworthy events; usually none. Not stored.
     pub incidents: Vec<Incident>,
@@ -260,9 +260,21 @@ impl Execution {
 
     /// The median of its measurements of wall time, in ns per iteration.
     pub fn median_iteration(&self) -> Option<f64> {
-        let mut values = self.series_of(&Metric::wall())?.values.clone();
+        self.median_of(&Metric::wall())
+    }
+
+    /// The median of its measurements of a metric.
+    pub fn median_of(&self, metric: &Metric) -> Option<f64> {
+        let mut values = self.series_of(metric)?.values.clone();
         values.sort_by(f64::total_cmp);
         values.get(values.len() / 2).copied()
+    }
+
+    /// The logarithm of the time of an interleaved execution over that of one [`alone`](Self::alone), if it is known.
+    pub fn slow_down(&self) -> Option<f64> {
+        // A program that ran at once with the other version has no wall time.
+        let interleaved = self.median_iteration().or_else(|| self.median_of(&Metric::cpu()))?;
+        Some((interleaved / self.alone?).ln())
     }
 
     /// The number of measurements in the shortest series.

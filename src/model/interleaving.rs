@@ -8,10 +8,6 @@ use serde::{Deserialize, Serialize};
 /// The largest number of benchmarks that may run in parallel.
 pub const MOST_PARALLEL: u32 = 32;
 
-/// How much slower a benchmark may be interleaved than alone, as a factor, without a reason to care: its data were in the
-/// caches. Benchmarks with other threads may be slower, which is reported.
-pub const SLOWER_THAN_ALONE: f64 = 1.1;
-
 /// How the executions of two versions are interleaved.
 #[derive(Serialize, Deserialize, JsonSchema, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
@@ -106,14 +102,19 @@ pub enum InterleavingUnavailable {
     FailsInterleaved,
     /// Its process neither returns from `main` nor exits through libc, so the CPU time of its threads is unknown.
     EndsOtherwise,
-    /// Interleaved, it is slower than alone, however long the time slices are: it finds its data evicted from the caches.
+    /// Interleaved, it is slower than alone, in the mean of both versions, however long the time slices are.
     SlowerInterleaved,
+    /// Interleaved, one version is slowed down more than the other, however long the time slices are: it finds its data
+    /// evicted from the caches, for instance.
+    ChangeDiffers,
     /// Both versions at once need more than half of the memory that is available.
     Memory,
     /// Its other threads work, and one of them cannot be stopped while the other version runs.
     ThreadsCannotStop,
     /// A whole program waits, for instance for a disk or a timer, for a considerable part of its run time.
     Waits,
+    /// One version of a whole program waits longer than the other.
+    WaitsDiffer,
     /// The threads of a whole program compute at the same time.
     Parallel,
     /// A whole program starts other processes.
@@ -146,9 +147,13 @@ impl fmt::Display for InterleavingUnavailable {
             Self::FailsInterleaved => "it fails when interleaved, and not alone",
             Self::EndsOtherwise => "its process does not end as usual",
             Self::SlowerInterleaved => "it is slower interleaved than alone",
+            Self::ChangeDiffers => {
+                "interleaving seems to slow one version down more than the other"
+            }
             Self::Memory => "both versions at once need too much memory",
             Self::ThreadsCannotStop => "one of its threads cannot be stopped",
             Self::Waits => "it waits for more than 5 % of its run time",
+            Self::WaitsDiffer => "one version waits longer than the other",
             Self::Parallel => "its threads compute at the same time",
             Self::StartsProcesses => "it starts other processes",
             Self::NotPrivate => "it writes files or uses what other processes may use too",

@@ -65,9 +65,7 @@ pub use experiment_kind::{
     COUNTED_KEY, COUNTING_KEY, COUNTING_RULES, DiagnosisPart, DiagnosisSettings,
 };
 pub use format::{Format, is_plain_web_address};
-pub use interleaving::{
-    InterleavingUnavailable, MOST_PARALLEL, Mode, SLOWER_THAN_ALONE, Schedule, Threads,
-};
+pub use interleaving::{InterleavingUnavailable, MOST_PARALLEL, Mode, Schedule, Threads};
 pub use layout::{Layout, LayoutSeed, Strategy, derive_seed, first_stage_seed};
 pub use machine::{Disturbance, Finding, MANY_SWITCHES, Machine, Severity, findings_summary};
 pub use metric::{Metric, Unit};

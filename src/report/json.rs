@@ -149,9 +149,9 @@ pub struct Measured {
     pub mode: Option<Mode>,
     /// The reason why it was not interleaved although that was requested.
     pub interleaving_unavailable: Option<InterleavingUnavailable>,
-    /// The time of an iteration in ns when the benchmark is executed alone, to compare it with values of interleaved
-    /// executions: the median of one execution of the faster version. Null if it was not interleaved, or nothing is known.
-    alone_ns: Option<f64>,
+    /// How many times as long as alone the benchmark takes interleaved, in the mean of both versions, where executions alone
+    /// have shown that it is more than 1.1. Null if it was not interleaved, was not checked, or nothing was shown.
+    times_alone: Option<f64>,
     /// The estimator of the value; null: there is no value.
     estimator: Option<Estimator>,
 }
@@ -162,7 +162,7 @@ impl Measured {
         let interleaving = interleaving.filter(|_| summary.is_some());
         Self {
             mode: interleaving.as_ref().map(|all| all.mode),
-            alone_ns: interleaving.as_ref().and_then(|all| all.alone),
+            times_alone: interleaving.as_ref().and_then(|all| all.times_alone),
             interleaving_unavailable: interleaving.and_then(|all| all.unavailable),
             estimator: summary.map(Summary::estimator),
         }

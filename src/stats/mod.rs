@@ -54,6 +54,7 @@ pub mod distribution;
 mod error;
 mod estimator;
 pub mod impact;
+pub mod interference;
 mod matching;
 mod moments;
 pub mod noise;

@@ -142,11 +142,13 @@ impl BenchmarkResults<'_> {
             .collect()
     }
 
-    /// True if it is a whole program that waits, as its executions at these places have shown.
+    /// True if it is a whole program that waits, or waits longer in one version, as its executions at these places have
+    /// shown.
     pub(super) fn waits(&self, places: &[VersionRef]) -> bool {
-        let waits = Schedule::Unavailable(InterleavingUnavailable::Waits);
+        use InterleavingUnavailable::{Waits, WaitsDiffer};
+        let waits = [Waits, WaitsDiffer].map(Schedule::Unavailable);
         let rows = places.iter().flat_map(|place| self.rows(*place));
-        rows.filter_map(|row| row.outcome.as_ref().ok()).any(|one| one.schedule == waits)
+        rows.filter_map(|row| row.outcome.as_ref().ok()).any(|one| waits.contains(&one.schedule))
     }
 
     /// The versions of an experiment that have rows.

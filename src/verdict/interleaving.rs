@@ -3,7 +3,7 @@
 
 use crate::{
     model::{Execution, InterleavingUnavailable, Mode, Schedule, Threads},
-    stats::{Criteria, Estimator},
+    stats::{Criteria, Estimator, interference::shown_slow_down},
 };
 
 /// The interleaving that all executions of a benchmark share.
@@ -15,9 +15,9 @@ pub struct Interleaving {
     pub threads: Threads,
     /// The reason why interleaving was requested but not possible.
     pub unavailable: Option<InterleavingUnavailable>,
-    /// The time of an iteration in ns when the benchmark is executed alone, where it is known of an interleaved one. The
-    /// longest, if experiments know several.
-    pub alone: Option<f64>,
+    /// How many times as long as alone it takes interleaved, in the mean of both versions, where executions alone have
+    /// shown that this is [considerable](crate::stats::interference::REPORTED).
+    pub times_alone: Option<f64>,
 }
 
 /// Some executions ran interleaved and others alone, or their threads ran elsewhere: their
@@ -33,25 +33,27 @@ impl Interleaving {
         executions: impl IntoIterator<Item = &'e Execution>,
     ) -> Result<Option<Self>, Mixed> {
         let mut all: Option<Self> = None;
+        let mut slow_downs = Vec::new();
         for execution in executions {
-            let one = Self { alone: execution.alone, ..Self::from(&execution.schedule) };
+            let one = Self::from(&execution.schedule);
+            slow_downs.extend(execution.slow_down());
             let known = all.get_or_insert_with(|| one.clone());
             if (known.mode, known.threads) != (one.mode, one.threads) {
                 return Err(Mixed);
             }
             // With several reasons, the same one is reported in any order of executions.
             known.unavailable = known.unavailable.take().into_iter().chain(one.unavailable).min();
-            known.alone = known.alone.into_iter().chain(one.alone).reduce(f64::max);
         }
-        Ok(all)
+        let times_alone = shown_slow_down(&slow_downs);
+        Ok(all.map(|all| Self { times_alone, ..all }))
     }
 }
 
 impl From<&Schedule> for Interleaving {
     fn from(schedule: &Schedule) -> Self {
         let (threads, _) = schedule.interleaved().unwrap_or_default();
-        let unavailable = schedule.unavailable().cloned();
-        Self { mode: schedule.mode(), threads, unavailable, alone: None }
+        let (mode, unavailable) = (schedule.mode(), schedule.unavailable().cloned());
+        Self { mode, threads, unavailable, times_alone: None }
     }
 }
 
@@ -77,7 +79,7 @@ pub(super) fn estimator<'e>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::testing;
+    use crate::model::{Metric, Series, testing};
 
     fn executions(schedule: &[Schedule]) -> Vec<Execution> {
         let with = |schedule: &Schedule| Execution {
@@ -92,7 +94,8 @@ mod tests {
         let of = |schedule: &[Schedule]| Interleaving::summarize(&executions(schedule));
         let alone = |unavailable| {
             let mode = Mode::Sequential;
-            Ok(Some(Interleaving { mode, threads: Threads::Together, unavailable, alone: None }))
+            let threads = Threads::Together;
+            Ok(Some(Interleaving { mode, threads, unavailable, times_alone: None }))
         };
         let impossible = Schedule::Unavailable;
         assert_eq!(of(&[]), Ok(None));
@@ -105,7 +108,7 @@ mod tests {
             mode: Mode::Interleaved,
             threads: Threads::Together,
             unavailable: None,
-            alone: None,
+            times_alone: None,
         };
         let placed = Interleaving { threads: Threads::Placed, ..interleaved.clone() };
         assert_eq!(of(&[Schedule::InterleavedThreads(1)]), Ok(Some(placed)));
@@ -120,17 +123,27 @@ mod tests {
     }
 
     #[test]
-    fn longest_time_alone_is_kept() {
-        let with = |alone| {
-            let [one] = executions(&[Schedule::Interleaved(1)]).try_into().unwrap();
-            Execution { alone, ..one }
+    fn slow_down_is_summarized_from_both_versions() {
+        let series = |value| Series {
+            metric: Metric::wall(),
+            values: vec![value],
+            iterations: vec![1],
+            resolution: 0.0,
         };
-        let of = |times: &[Option<f64>]| {
+        let with = |(alone, value)| Execution {
+            schedule: Schedule::Interleaved(1),
+            alone,
+            ..testing::execution(testing::request(), vec![series(value)])
+        };
+        let of = |times: &[(Option<f64>, f64)]| {
             let executions: Vec<Execution> = times.iter().copied().map(with).collect();
-            Interleaving::summarize(&executions).unwrap().unwrap().alone
+            Interleaving::summarize(&executions).unwrap().unwrap().times_alone
         };
-        assert_eq!(of(&[None, None]), None);
-        assert_eq!(of(&[None, Some(2.0), Some(3.0), None, Some(1.0)]), Some(3.0));
+        let (base, head) = ((Some(2.0), 4.0), (Some(10.0), 20.0));
+        assert_eq!(of(&[(None, 4.0), (None, 4.0)]), None);
+        assert_eq!(of(&[base, base, head, head]), None, "two builds");
+        let shown = of(&[(None, 9.0), base, base, base, head, head, head]).unwrap();
+        assert!((shown - 2.0).abs() < 1e-9);
     }
 
     #[test]

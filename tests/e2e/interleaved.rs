@@ -5,6 +5,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
     io::{BufRead, BufReader},
+    process::{Child, Command},
     thread,
     time::Duration,
 };
@@ -230,6 +231,30 @@ fn benchmark_failing_only_interleaved_runs_sequentially() {
 
 #[test]
 #[ignore = "takes long"]
+fn benchmark_with_one_version_slower_interleaved_runs_sequentially() {
+    // The fixture knows by its addresses that it is interleaved.
+    if !Command::new("setarch").args(["-R", "true"]).status().is_ok_and(|status| status.success()) {
+        return;
+    }
+    let project = project();
+    // Four pairs could be too few to show it.
+    let more_pairs = COMPARE.map(|word| if word == "2" { "4" } else { word });
+    let only = ["--filter", "^bad$", "--config", "experiment.warm-up=2ms"];
+    for version in ["HEAD", "BASE"] {
+        fs::write(project.beside("faults"), format!("{version} slow-interleaved 0\n")).unwrap();
+        let report = project.rbench(&[&more_pairs[..], &only].concat()).env("COLUMNS", "300").ok();
+        let (all, _) = newest(&project);
+        let differs = BTreeSet::from([Some(InterleavingUnavailable::ChangeDiffers)]);
+        assert_eq!(unavailable_reasons(&all["bad"]), differs, "{version}");
+        assert_whole_pairs(&all["bad"]);
+        report.assert_stdout_has(&[
+            "because interleaving seems to slow one version down more than the other: bad",
+        ]);
+    }
+}
+
+#[test]
+#[ignore = "takes long"]
 fn benchmarks_with_threads_are_interleaved_or_the_report_says_why() {
     let project = TestProject::of("threads");
     project.commit("Base");
@@ -320,6 +345,46 @@ fn interrupted_pair_is_not_stored_and_the_command_resumes() {
     }
     compare(&project, &ONLY).ok();
     assert_finished(&project, None);
+}
+
+#[test]
+#[ignore = "takes long"]
+fn pair_beside_a_failed_one_is_stored_before_anything_is_executed() {
+    let project = project();
+    let compare = compare(&project, &ONLY).env("RBENCH_LOG", "cargo_rbench::measure=debug");
+    let mut child = compare.start();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+    let is_step = |line: &String| line.contains("measuring ") && line.contains("build=");
+    let mut steps = 0;
+    for line in lines.by_ref() {
+        steps += usize::from(is_step(&line));
+        if line.contains("measured 2 of") || line.contains("measured 4 of") {
+            break;
+        }
+    }
+    let (faults, fault_file) = (project.beside("faults"), project.beside("faults.HEAD"));
+    let wait = |child: &mut Child| {
+        while !fault_file.exists() {
+            assert_eq!(child.try_wait().unwrap(), None, "it ends before the fault comes");
+            thread::sleep(Duration::from_millis(1));
+        }
+    };
+    // Head fails interleaved in a while, and then waits when it is executed alone.
+    fs::write(&faults, "HEAD abort 90000 once\n").unwrap();
+    wait(&mut child);
+    fs::write(&faults, "HEAD sleep-long 0 once\n").unwrap();
+    fs::remove_file(&fault_file).unwrap();
+    wait(&mut child);
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    steps += lines.filter(is_step).count();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert_nothing_is_left(&project);
+    let (all, _) = newest(&project);
+    for rows in all.values() {
+        assert_whole_pairs(rows);
+    }
+    let stored: usize = all.values().map(Vec::len).sum();
+    assert_eq!(stored / 2, steps - 1, "all but the failed one");
 }
 
 #[test]

@@ -77,12 +77,58 @@ fn programs_are_decided_by_the_time_that_suits_them() {
     let more = ["-l", "2", "--metric", "user,cpu,wall"];
     let text = project.rbench(&comparison(&commands[..2], &more)).env("COLUMNS", "300").ok();
     text.assert_stdout_has(&[
-        "decided by CPU time, with both versions at once on one CPU, because it computes alone: \
-         word-count --rounds 3000\n",
+        "decided by CPU time, with both versions at once on one CPU, because it computes alone; \
+         time that it waits, at most 5 %, is not compared: word-count --rounds 3000\n",
         "decided by wall time and CPU time, because it waits for more than 5 % of its run time: \
          word-count --sleep 4\n",
         "word-count --rounds 3000  user ",
     ]);
+}
+
+/// What a program counts, in one of two versions.
+const COUNT: &str = "None => count(&text, ROUNDS),";
+
+/// Asserts that two versions of a program that count in these ways run sequentially, for one of these reasons.
+#[track_caller]
+fn assert_sequential([base, head]: [&str; 2], reasons: &[&str]) {
+    let project = TestProject::of("program");
+    project.replace("src/main.rs", COUNT, base);
+    project.commit("One way");
+    project.replace("src/main.rs", base, head);
+    project.commit("Another way");
+    let more = ["--format", "json", "-l", "5"];
+    let report = project.rbench(&comparison(&["word-count"], &more)).ok().json("compare");
+    let rows = rows(&report, "word-count");
+    for row in rows.values() {
+        assert_eq!(row["mode"], "sequential", "{row}");
+        let reason = row["interleaving_unavailable"].as_str().unwrap();
+        assert!(reasons.contains(&reason), "{row}");
+    }
+    assert!(rows.contains_key("wall"));
+}
+
+#[test]
+#[ignore = "takes long"]
+fn program_that_waits_longer_in_one_version_is_decided_by_wall_time() {
+    // More on a busy machine, but never nothing.
+    let waits = "None => { let start = std::time::Instant::now(); let count = count(&text, MANY_ROUNDS); \
+                 thread::sleep(start.elapsed().mul_f64(0.02)); count },";
+    let computes = "None => count(&text, MANY_ROUNDS),";
+    for versions in [[computes, waits], [waits, computes]] {
+        assert_sequential(versions, &["waits_differ", "waits"]);
+    }
+}
+
+#[test]
+#[ignore = "takes long"]
+fn program_slowed_down_in_one_version_at_once_runs_sequentially() {
+    // Only versions at once are batch jobs.
+    let disturbed = "None => { unsafe extern \"C\" { fn sched_getscheduler(process: i32) -> i32; }\n\
+                     let times = if unsafe { sched_getscheduler(0) } == 3 { 20 } else { 1 };\n\
+                     count(&text, times * ROUNDS) },";
+    for versions in [[COUNT, disturbed], [disturbed, COUNT]] {
+        assert_sequential(versions, &["change_differs", "slower_interleaved"]);
+    }
 }
 
 #[test]

@@ -68,7 +68,7 @@ fn interleaving_is_explained_if_it_was_used() {
             mode: Mode::Interleaved,
             threads: Threads::Together,
             unavailable: None,
-            alone: None,
+            times_alone: None,
         };
         DecidedRow { interleaving: Some(interleaving), ..row }
     };

@@ -9,8 +9,8 @@ use crate::{
     compare::{NamedSizes, TargetSizes},
     elf::{FunctionDiff, SizedFunction},
     model::{
-        Benchmark, CommitTitle, DependencyChange, InterleavingUnavailable, Metric, Mode,
-        SLOWER_THAN_ALONE, Unit, Version, VersionChanges,
+        Benchmark, CommitTitle, DependencyChange, InterleavingUnavailable, Metric, Mode, Unit,
+        Version, VersionChanges,
     },
     report::{
         diff::{label, sizes},
@@ -175,7 +175,7 @@ impl ComparisonReport {
                 }
                 (None, Some(times)) if mode == Mode::Interleaved => format!(
                     "decided by {times}, with both versions at once on one CPU, because it computes \
-                     alone"
+                     alone; time that it waits, at most 5 %, is not compared"
                 ),
                 (None, _) => continue,
             };
@@ -192,18 +192,15 @@ impl ComparisonReport {
         benchmarks.into_iter().map(note).chain(self.slower_interleaved()).collect()
     }
 
-    /// The benchmarks whose values are larger than alone, because their threads wait for CPUs in each time slice.
+    /// The benchmarks whose values are shown to be larger than alone.
     fn slower_interleaved(&self) -> Option<String> {
         let names = self.names();
         let rows = self.list(self.outcome.rows.iter().filter_map(|row| {
-            let alone =
-                row.interleaving.as_ref()?.alone.filter(|_| row.metric == Some(Metric::wall()))?;
-            let values = row.decisive()?.summaries.iter().map(|summary| summary.values().mean);
-            let factor = values.reduce(f64::min)? / alone;
-            let is_slower = factor > SLOWER_THAN_ALONE;
-            is_slower.then(|| format!("{} ({factor:.1} times)", name(&names, row)))
+            let factor = row.interleaving.as_ref()?.times_alone?;
+            let is_time = [Metric::wall(), Metric::cpu()].map(Some).contains(&row.metric);
+            is_time.then(|| format!("{} ({factor:.1} times)", name(&names, row)))
         }));
-        let what = "slower interleaved than alone, in both versions";
+        let what = "slower interleaved than alone, in the mean of both versions";
         (!rows.is_empty()).then(|| format!("{what}: {rows}"))
     }
 
@@ -221,7 +218,12 @@ impl ComparisonReport {
         match (is_decided(Metric::wall()), is_decided(Metric::cpu())) {
             (true, true) => Some("wall time and CPU time"),
             (false, true) => Some("CPU time"),
-            (true, false) if unavailable == Some(&InterleavingUnavailable::Waits) => {
+            (true, false)
+                if matches!(
+                    unavailable,
+                    Some(InterleavingUnavailable::Waits | InterleavingUnavailable::WaitsDiffer)
+                ) =>
+            {
                 Some("wall time")
             }
             (_, false) => None,

@@ -83,8 +83,12 @@ fn failed(id: &str, reason: impl Into<String>) -> DecidedRow {
 
 /// An unchanged benchmark measured in this mode, although interleaving was requested.
 fn interleaved(id: &str, mode: Mode, reason: Option<InterleavingUnavailable>) -> DecidedRow {
-    let interleaving =
-        Some(Interleaving { mode, threads: Threads::Together, unavailable: reason, alone: None });
+    let interleaving = Some(Interleaving {
+        mode,
+        threads: Threads::Together,
+        unavailable: reason,
+        times_alone: None,
+    });
     DecidedRow { interleaving, ..decided_row(id, 240.8, &[1.0], 0.02, 0.003) }
 }
 

@@ -76,7 +76,7 @@ fn row(
         mode: Mode::Sequential,
         threads: Threads::Together,
         unavailable: None,
-        alone: None,
+        times_alone: None,
     };
     HistoryRow {
         in_repository: version.summary != "Begin",

@@ -53,7 +53,7 @@ fn planned(id: &str, layout: f64, start: f64, noise: f64) -> PlannedBenchmark {
             mode: Mode::Sequential,
             threads: Threads::Together,
             unavailable: None,
-            alone: None,
+            times_alone: None,
         }),
         impact,
         data,

@@ -45,7 +45,7 @@ fn shown(id: &str, metric: Metric, value: f64) -> ShownBenchmark {
         mode: Mode::Sequential,
         threads: Threads::Together,
         unavailable: reason,
-        alone: None,
+        times_alone: None,
     };
     let summary = summary(metric, value, 0.05, 0.01, 0);
     let shown = ShownBenchmark::new(&benchmark(id), 0, Stage::First);

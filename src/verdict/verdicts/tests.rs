@@ -399,13 +399,13 @@ fn estimator_of_each_stage_suits_its_mode() {
         mode: Mode::Interleaved,
         threads: Threads::Together,
         unavailable: None,
-        alone: None,
+        times_alone: None,
     };
     let alone = |reason| Interleaving {
         mode: Mode::Sequential,
         threads: Threads::Together,
         unavailable: reason,
-        alone: None,
+        times_alone: None,
     };
     assert_eq!(used([ALONE; 2], None), (vec![minimum; 2], alone(None)));
     assert_eq!(used([INTERLEAVED; 2], None), (vec![pairwise; 2], interleaved.clone()));

@@ -48,7 +48,7 @@ fn comment_fits_every_part_at_its_longest() {
             mode: Mode::Sequential,
             threads: Threads::Together,
             unavailable: obstacles.get(index % obstacles.len()).cloned(),
-            alone: None,
+            times_alone: None,
         });
         report.outcome.rows.extend([
             DecidedRow { benchmark: benchmark.clone(), interleaving, ..unchanged.clone() },
