@@ -13,7 +13,7 @@ use super::{
     tool,
 };
 use crate::{
-    elf::{self, Digest, FunctionSet, LinkMap, LinkedFunction},
+    elf::{self, Digest, FunctionSet, LinkMap, LinkedFunction, PrintedLocations, Unreadable},
     error::{Context, Error, Exit, Result},
 };
 
@@ -87,13 +87,19 @@ impl DefaultLink {
 
     /// The functions of the executable.
     pub fn kept(&self, recipe: &Recipe) -> Result<Vec<LinkedFunction>> {
-        elf::kept_functions(&self.executable).map_err(|error| {
-            let what = format!("cannot list the functions of {}", recipe.output.display());
-            Error::new(Exit::Build, what)
-                .cause(error.to_string())
-                .hint("rbench supports executables for x86-64 and aarch64 Linux")
-        })
+        elf::kept_functions(&self.executable).map_err(|error| unreadable(recipe, &error))
     }
+
+    /// The source locations that the executable only prints.
+    pub fn printed(&self, recipe: &Recipe) -> Result<PrintedLocations> {
+        PrintedLocations::read(&self.executable).map_err(|error| unreadable(recipe, &error))
+    }
+}
+
+fn unreadable(recipe: &Recipe, error: &Unreadable) -> Error {
+    Error::new(Exit::Build, format!("cannot list the functions of {}", recipe.output.display()))
+        .cause(error.to_string())
+        .hint("rbench supports executables for x86-64 and aarch64 Linux")
 }
 
 /// An executable and its functions.
@@ -140,7 +146,7 @@ pub fn function_set(recipe: &Recipe, home: &Path) -> Result<FunctionSet> {
     let others = other_inputs(&default_link.map, &inputs);
     inputs.extend(others);
     let inputs = inputs.iter().map(|(name, bytes)| (name, bytes.as_slice()));
-    let set = FunctionSet::from_link_inputs(inputs, &kept);
+    let set = FunctionSet::from_link_inputs(inputs, &kept, &default_link.printed(recipe)?);
     files::write_json_line(&remembered, &set)?;
     Ok(set)
 }

@@ -32,7 +32,7 @@ use crate::{
 const DISTINCT: &str = "distinct";
 
 /// Raise this when the cached data for the same link changes.
-const RULES: u32 = 2;
+const RULES: u32 = 3;
 
 /// A function that the linker can place at any address.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -126,7 +126,8 @@ fn find_out(recipe: &mut Recipe, linker: &Linker, home: &Path) -> Result<Placeab
     let default_link = DefaultLink::find_or_link(recipe, linker, home)?;
     let inputs = read_inputs(recipe)?;
     let named = inputs.iter().map(|(name, bytes)| (name, bytes.as_slice()));
-    let code = elf::code_by_definition(named, &default_link.kept(recipe)?);
+    let (kept, printed) = (default_link.kept(recipe)?, default_link.printed(recipe)?);
+    let code = elf::code_by_definition(named, &kept, &printed);
     let ambiguous = ambiguous_symbols(&default_link.executable);
     let copies = Copies::make(recipe, inputs, &ambiguous, &home.join(DISTINCT))?;
     if copies.originals.is_empty() {

@@ -18,6 +18,7 @@ use super::{
     name::{Name, stable_symbol},
     references::{Body, Contents, Data, Reference, References, Referent, number},
     relocatable::{Kind, Merging, Relocatable, Relocation, Symbol},
+    source_location::PrintedLocations,
     target::{Piece, SymbolPlace, Targets, is_anonymous},
 };
 
@@ -28,11 +29,12 @@ impl References {
         objects: &[Relocatable<'data>],
         is_certain: &[bool],
         promoted: &HashMap<&'data [u8], SymbolPlace>,
+        printed: &PrintedLocations,
         functions: &[Piece],
     ) -> Self {
         let reader = Reader {
             objects,
-            targets: Targets::new(objects, promoted),
+            targets: Targets::new(objects, promoted, printed),
             owners: Owners::new(objects, is_certain, functions),
             unwinding: unwinding_tables(objects),
         };

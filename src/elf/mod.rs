@@ -7,6 +7,7 @@
 //! address of each function. ELF for x86-64 and aarch64 is supported; anything else gives
 //! [`Unreadable`].
 
+mod address_use;
 mod allocators;
 mod c_library;
 mod comparison;
@@ -43,3 +44,4 @@ pub use placement::{
     Agreement, LinkedFunction, PlacedFunction, Placement, agreement, kept_functions,
 };
 pub use size::{SectionSizes, crate_of};
+pub use source_location::PrintedLocations;

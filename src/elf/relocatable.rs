@@ -230,9 +230,9 @@ impl<'data> Relocatable<'data> {
     }
 }
 
-impl Section<'_> {
+impl<'data> Section<'data> {
     /// The bytes `start..end`, cut off at the end of the section.
-    pub(super) fn slice(&self, start: u64, end: u64) -> &[u8] {
+    pub(super) fn slice(&self, start: u64, end: u64) -> &'data [u8] {
         let index =
             |offset: u64| usize::try_from(offset).unwrap_or(usize::MAX).min(self.bytes.len());
         self.bytes.get(index(start)..index(end)).unwrap_or_default()

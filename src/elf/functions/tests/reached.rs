@@ -107,7 +107,7 @@ fn caller_of_another_copy_is_unchanged() {
         let objects: Vec<Vec<u8>> = objects.collect();
         let objects: Vec<&[u8]> = objects.iter().map(Vec::as_slice).collect();
         let inputs = objects.iter().map(|object| ("object.o", *object));
-        FunctionSet::from_link_inputs(inputs, &all_kept(&objects))
+        FunctionSet::from_link_inputs(inputs, &all_kept(&objects), &PrintedLocations::default())
     };
     let diff = FunctionSet::diff(&set(&["one", "three"]), &set(&["one", "two", "three"]));
     assert_changed(&diff, &[]);
@@ -213,7 +213,9 @@ fn code_outside_functions_is_named_but_padding_is_not() {
 
 #[test]
 fn unreadable_input_is_named_if_it_differs() {
-    let set = |bytes: &[u8]| FunctionSet::from_link_inputs([("/a/b/odd.o", bytes)], &[]);
+    let set = |bytes: &[u8]| {
+        FunctionSet::from_link_inputs([("/a/b/odd.o", bytes)], &[], &PrintedLocations::default())
+    };
     let diff = FunctionSet::diff(&set(b"one"), &set(b"two"));
     assert_eq!(diff.elsewhere, ["the link input odd.o, which could not be read"]);
     assert!(FunctionSet::diff(&set(b"one"), &set(b"one")).elsewhere.is_empty());
@@ -231,7 +233,8 @@ fn input_order_and_constant_numbers_do_not_matter() {
     };
     let set = |objects: [&[u8]; 2]| {
         let inputs = objects.map(|object| ("object.o", object));
-        FunctionSet::from_link_inputs(inputs, &all_kept(&objects))
+        let printed = PrintedLocations::all_in("first.rs");
+        FunctionSet::from_link_inputs(inputs, &all_kept(&objects), &printed)
     };
     let [first, second] = objects("");
     let base = set([&first, &second]);
