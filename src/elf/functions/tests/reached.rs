@@ -247,6 +247,56 @@ fn input_order_and_constant_numbers_do_not_matter() {
 }
 
 #[test]
+fn alignment_of_data_counts() {
+    for (section, contents) in [
+        (".rodata.table", ".quad 1, 2, 3, 4, 5, 6, 7, 8"),
+        (".data.table", ".quad 1, 2, 3, 4, 5, 6, 7, 8"),
+        (".tdata,\"awT\",@progbits", ".quad 1"),
+        (".rodata.cst16,\"aM\",@progbits,16", ".quad 1, 2"),
+        (".bss.table,\"aw\",@nobits", ".zero 4096"),
+    ] {
+        let of = |alignment: u32| {
+            function("user", "lea table(%rip),%rax")
+                + &function("other", "nop")
+                + &format!(".section {section}\n.balign {alignment}\n")
+                + "table:\n.type table,@object\n.size table,8\n"
+                + contents
+                + "\n"
+        };
+        assert_changed(&assembled_diff(&of(16), &of(16)), &[]);
+        assert_changed(&assembled_diff(&of(16), &of(64)), &["user"]);
+    }
+    let common = |alignment: u32| {
+        function("user", "lea table(%rip),%rax")
+            + &function("other", "nop")
+            + &format!(".comm table,4096,{alignment}\n")
+    };
+    assert_changed(&assembled_diff(&common(32), &common(64)), &["user"]);
+}
+
+#[test]
+fn alignment_of_a_type_and_of_code_counts() {
+    let table = |attribute: &str| {
+        format!(
+            "#[derive(Clone, Copy)] {attribute} pub struct Row([u64; 8]);\n\
+             static TABLE: [Row; 4] = [Row([3; 8]), Row([4; 8]), Row([7; 8]), Row([9; 8])];\n\
+             #[inline(never)] pub fn read(n: usize) -> u64 {{ TABLE[n & 3].0[0] ^ TABLE[n & 1].0[7] }}\n\
+             #[inline(never)] pub fn other(n: usize) -> usize {{ n ^ 5 }}\n"
+        )
+    };
+    let is_changed = |base: &str, head: &str, options: &[&str]| {
+        let diff = rust_diff(base, head, options);
+        diff.changed.iter().map(|one| one.name.as_str().to_owned()).collect::<Vec<_>>()
+    };
+    let changed = is_changed(&table(""), &table("#[repr(align(64))]"), &[]);
+    assert_eq!(changed, ["object::read"]);
+    let scratch = Scratch::new();
+    let set = |options: &[&str]| set_of(&scratch.rust_object("object", &table(""), options));
+    let aligned = set(&["-Cllvm-args=-align-all-functions=6"]);
+    assert_eq!(FunctionSet::diff(&set(&[]), &aligned).changed.len(), 2);
+}
+
+#[test]
 fn damaged_stored_set_is_compared_without_panic() {
     let scratch = Scratch::new();
     let set = set_of(&scratch.rust_object("object", RUST, &[]));
