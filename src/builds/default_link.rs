@@ -7,7 +7,8 @@ use std::{
 };
 
 use super::{
-    files, inputs,
+    files,
+    inputs::{self, InputFile},
     linker::{Arrangement, Linker, LinkerOption},
     recipe::Recipe,
     tool,
@@ -112,16 +113,19 @@ pub struct ListedExecutable {
     pub functions: Vec<LinkedFunction>,
     /// A directory for cached data about it.
     pub home: PathBuf,
-    /// The link options, except those that name files.
+    /// The [options](inputs::options) of the link.
     pub options: Vec<String>,
 }
 
-/// The executable whose functions [`function_set`] returns.
+/// The executable whose functions [`function_set`] returns. `files` are the inputs of its link in the directory
+/// `compilation`.
 pub fn listed_executable(
     recipe: &Recipe,
-    loaded_at_start: Option<Digest>,
+    files: &[InputFile],
+    compilation: &Path,
     home: &Path,
 ) -> Result<ListedExecutable> {
+    let loaded_at_start = inputs::loaded_at_start(files);
     let default_link = DefaultLink::link(recipe, home)?;
     let what = || format!("cannot read {}", recipe.output.display());
     Ok(ListedExecutable {
@@ -130,7 +134,7 @@ pub fn listed_executable(
         functions: default_link.kept(recipe)?,
         path: home.join(BY_OWN),
         home: home.to_owned(),
-        options: recipe.options(),
+        options: inputs::options(recipe, files, compilation),
     })
 }
 

@@ -33,7 +33,7 @@ use crate::{
 };
 
 /// Raise this when the same seed gives another layout, or a build another digest.
-const LAYOUT_VERSION: &str = "layout v3";
+const LAYOUT_VERSION: &str = "layout v4";
 
 /// The description of a complete build. It is written last, so its presence marks completeness.
 const RECORD: &str = "build.json";

@@ -9,7 +9,6 @@ use super::{
     build_env::{BuildEnv, Source},
     compilation::{Compilation, CompiledTarget, Instance},
     default_link::{self, ListedExecutable},
-    inputs,
     link::{Linkable, LinkedBuild},
 };
 use crate::{
@@ -306,7 +305,8 @@ impl BuildEnv<'_> {
             .ok_or_else(|| Error::new(Exit::Internal, format!("{target} has not been compiled")))?;
         default_link::listed_executable(
             &compilation.recipe(compiled)?,
-            inputs::loaded_at_start(&compiled.files),
+            &compiled.files,
+            &compilation.home,
             &compilation.recipe_home(compiled),
         )
     }
