@@ -19,6 +19,7 @@ use rayon::prelude::*;
 
 use super::{
     format::{Elf, LE, Unreadable},
+    landing_pads::LandingPads,
     name::Name,
 };
 
@@ -155,6 +156,7 @@ struct Program<'p> {
     /// The symbols of functions, in the order of addresses, with the end of the function.
     functions: Vec<(u64, u64, &'p [u8])>,
     pointers: HashMap<u64, u64>,
+    landing_pads: LandingPads,
 }
 
 /// Code at an address.
@@ -182,7 +184,8 @@ impl<'p> Program<'p> {
             functions.push((start, end, table.symbol_name(LE, symbol)?));
         }
         functions.sort_unstable();
-        Ok(Self { code, functions, pointers: pointers.iter().copied().collect() })
+        let landing_pads = LandingPads::read(elf)?;
+        Ok(Self { code, functions, pointers: pointers.iter().copied().collect(), landing_pads })
     }
 
     /// The code between any two symbols of functions; none without symbols.
@@ -220,28 +223,52 @@ impl<'p> Program<'p> {
         here.map(|&(.., name)| name)
     }
 
-    /// True if a word in the frame of the function at `at`, given by its distance from the stack pointer, is in no
-    /// object whose address the function takes. (An object reaches up from its address.)
+    /// True if a word in the frame of the function at `at`, given by its distance from the stack pointer, is no argument
+    /// of a call and in no object whose address the function takes. (An object reaches up from its address, and
+    /// arguments from the stack pointer.)
     fn is_private(&self, at: u64, word: i64) -> bool {
         let behind = self.functions.partition_point(|&(start, ..)| start <= at);
         let Some(&(start, end, _)) = self.functions[..behind].last() else { return false };
         let mut next = start;
+        let mut is_frame_complete = false;
         while next < end {
             let Some(instruction) = self.instruction(next) else { return false };
             next = instruction.next_ip();
-            let takes_address = match instruction.mnemonic() {
-                Mnemonic::Lea if instruction.memory_base() == Register::RSP => {
+            let is_in_frame = instruction.memory_base() == Register::RSP;
+            let is_shared = match instruction.mnemonic() {
+                Mnemonic::Sub if instruction.op0_register() == Register::RSP => {
+                    is_frame_complete = true;
+                    false
+                }
+                // Distances from the stack pointer change.
+                Mnemonic::Push => is_frame_complete,
+                Mnemonic::Mov if instruction.op1_register() == Register::RSP => true,
+                Mnemonic::Lea if is_in_frame => {
                     instruction.memory_index() != Register::None
                         || displacement(&instruction) <= word
                 }
-                Mnemonic::Mov => instruction.op1_register() == Register::RSP,
-                _ => false,
+                _ => is_in_frame && displacement(&instruction) == 0,
             };
-            if takes_address {
+            if is_shared {
                 return false;
             }
         }
         true
+    }
+
+    /// True if the function that starts at an address has an instruction that returns, or one that is unknown.
+    fn returns(&self, start: u64) -> bool {
+        let first = self.functions.partition_point(|&(at, ..)| at < start);
+        let end = self.functions.get(first).map_or(start, |&(_, end, _)| end);
+        let mut next = start;
+        while next < end {
+            let Some(instruction) = self.instruction(next) else { return true };
+            if instruction.flow_control() == FlowControl::Return {
+                return true;
+            }
+            next = instruction.next_ip();
+        }
+        false
     }
 
     /// The start of the code that a jump or a call leads to, if known.
@@ -340,8 +367,11 @@ impl Paths<'_, '_> {
                     let target = self.program.target(&instruction)?;
                     if self.program.symbols_at(target).next().is_none() {
                         waiting.push((target, held));
-                    } else {
+                    } else if held.registers & !CALLER_SAVED == 0 && held.words.is_empty() {
                         self.call(Some(target), held.registers, depth)?;
+                    } else {
+                        // No call at the end of a function, but a part of it that has its own symbol.
+                        return None;
                     }
                 }
                 FlowControl::Call | FlowControl::IndirectCall => {
@@ -351,7 +381,13 @@ impl Paths<'_, '_> {
                     let target = self.program.target(&instruction).or(loaded.map(|(_, at)| at));
                     self.call(target, registers, depth)?;
                     let registers = registers & !CALLER_SAVED;
-                    waiting.push((next, Held { registers, words, function: None }));
+                    let held = Held { registers, words, function: None };
+                    if let Some(pad) = self.program.landing_pads.of(at)
+                        && !held.is_nothing()
+                    {
+                        waiting.push((pad?, held.clone()));
+                    }
+                    waiting.push((next, held));
                 }
                 FlowControl::Return if held.registers & RETURNED != 0 => return None,
                 FlowControl::Return | FlowControl::Exception | FlowControl::Interrupt => {}
@@ -369,7 +405,9 @@ impl Paths<'_, '_> {
         }
         let target = target?;
         let mut symbols = self.program.symbols_at(target).peekable();
-        let is_panic = symbols.peek().is_some() && symbols.all(is_panic);
+        // A crate of the user's may have the name of one of the standard library's.
+        let is_panic =
+            symbols.peek().is_some() && symbols.all(is_panic) && !self.program.returns(target);
         (is_panic || self.lead_to_panics(target, held, depth + 1)).then_some(())
     }
 

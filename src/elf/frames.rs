@@ -139,7 +139,7 @@ impl<'data> Frames<'data> {
 }
 
 /// The entries of a table that describe functions, up to the first damaged one.
-fn descriptions<'data>(
+pub(super) fn descriptions<'data>(
     table: &EhFrame<Bytes<'data>>,
     bases: &BaseAddresses,
 ) -> Vec<FrameDescriptionEntry<Bytes<'data>>> {

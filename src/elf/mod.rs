@@ -19,6 +19,7 @@ mod frames;
 mod functions;
 mod gather;
 mod instruction;
+mod landing_pads;
 mod link_map;
 mod name;
 mod pairing;

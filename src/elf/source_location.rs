@@ -378,6 +378,13 @@ mod tests {
              fn run(n: u32) -> u32 { std::hint::black_box(HERE).line() + n }",
             "fn run(n: u32) -> u32 { let here = std::panic::Location::caller(); \
              std::hint::black_box(here).to_string().len() as u32 + n }",
+            "#[inline(never)] #[track_caller] fn seventh(a: u32, b: u32, c: u32, d: u32, e: u32, f: u32) -> u32 { \
+             std::panic::Location::caller().line() + a + b + c + d + e + f }\n\
+             fn run(n: u32) -> u32 { seventh(n, n + 1, n + 2, n + 3, n + 4, n + 5) }",
+            "#[inline(never)] fn fail(n: u32) -> u32 { if n < 9 { panic!(\"few\") } n }\n\
+             #[inline(never)] #[track_caller] fn caught(n: u32) -> u32 { std::panic::catch_unwind(|| fail(n)).map_or_else(\
+             |_| std::panic::Location::caller().line(), |n| n) }\n\
+             fn run(n: u32) -> u32 { caught(n) }",
         ] {
             for options in [&["-Copt-level=2"][..], &["-Copt-level=0"]] {
                 let one = program(&format!("{ID}{run}"));
@@ -386,6 +393,21 @@ mod tests {
                 let other = if run.contains("black_box(f)") { &moved_id } else { &moved };
                 assert!(!is_same([&one, other], options), "{run} {options:?}");
             }
+        }
+    }
+
+    #[test]
+    fn crate_with_the_name_of_the_standard_library_does_not_panic() {
+        let one = program(
+            "pub struct Case { file: &'static str, rounds: u32, seed: u32 }\n\
+             #[inline(never)] fn check_failed(case: &'static Case) -> u32 { case.rounds ^ case.seed + case.file.len() as u32 }\n\
+             fn run(_: u32) -> u32 { check_failed(const { &Case { file: \"one.rs\", rounds: 1000, seed: 7 } }) }",
+        );
+        let other = one.replace("1000", "2000");
+        for options in
+            [["--crate-name=std", "-Copt-level=2"], ["--crate-name=core", "-Copt-level=0"]]
+        {
+            assert!(!is_same([&one, &other], &options), "{options:?}");
         }
     }
 
