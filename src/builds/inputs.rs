@@ -166,12 +166,20 @@ pub fn digest(
     Ok((hasher.finalize().into(), files))
 }
 
-/// The options of a link: the linker, its arguments without inputs and searched directories, and the contents of other
-/// files that it reads, such as scripts. The same for the same options, whatever the directories of cargo are named.
+/// The options of a link: the linker, its arguments without inputs and searched directories, the variables that add to
+/// these, and the contents of other files that it reads, such as scripts. The same for the same options, whatever the directories of cargo are named.
 ///
 /// `files` are those that [`digest`] returns. Code and libraries are none of the options: they are compared by
 /// themselves.
 pub fn options(recipe: &Recipe, files: &[InputFile], home: &Path) -> Vec<String> {
+    const VARIABLES: [&str; 6] = [
+        "COMPILER_PATH",
+        "GCC_EXEC_PREFIX",
+        "GNUTARGET",
+        "LDEMULATION",
+        "LD_RUN_PATH",
+        "LIBRARY_PATH",
+    ];
     let neutral = |text: &str| without_hashes(&neutral(text, recipe, home));
     let mut options = vec![neutral(&recipe.linker)];
     let mut arguments = recipe.arguments.iter().peekable();
@@ -182,15 +190,31 @@ pub fn options(recipe: &Recipe, files: &[InputFile], home: &Path) -> Vec<String>
             options.push(neutral(argument));
         }
     }
+    let variables = recipe.environment.iter().filter(|(name, _)| VARIABLES.contains(&&**name));
+    options.extend(variables.map(|(name, value)| format!("{name}={}", neutral(value))));
     let loads = |name: &str| {
         let mut arguments = recipe.arguments.iter();
         arguments.any(|argument| argument.contains("plugin") && argument.contains(name))
     };
     let looked_up = files.get(recipe.inputs().count()..).unwrap_or_default().iter();
     let read = looked_up.filter(|file| !is_library(&file.path) || loads(&file.name()));
-    options.extend(read.map(|file| format!("{}: {}", neutral(&file.name()), file.digest)));
+    options.extend(read.map(|file| format!("{}{CONTENTS}{}", neutral(&file.name()), file.digest)));
     options
 }
+
+/// True if one of the [`options`] may decide where the linker puts functions: an order of symbols or sections, a script,
+/// or what is in their files.
+pub fn places_code(option: &str) -> bool {
+    const PLACING: [&str; 8] =
+        ["order", "sort", "shuffle", "section-start", "-T", "script", "align", CONTENTS];
+    // These decide which symbols others see.
+    const EXPORTING: [&str; 2] = ["version-script", "dynamic-list"];
+    let has = |parts: &[&str]| parts.iter().any(|part| option.contains(part));
+    has(&PLACING) && !has(&EXPORTING)
+}
+
+/// Separates the name of a file from the digest of its contents.
+const CONTENTS: &str = " has the contents ";
 
 /// A text without the hashes that cargo and rustc add to names: a hyphen and 16 hexadecimal digits.
 fn without_hashes(text: &str) -> String {
@@ -370,13 +394,18 @@ mod tests {
 
     /// The options of a link with these arguments.
     fn options_of(home: &Path, arguments: &[&str]) -> Vec<String> {
+        options_in(home, arguments, &[])
+    }
+
+    /// The same with these variables.
+    fn options_in(home: &Path, arguments: &[&str], variables: &[[&str; 2]]) -> Vec<String> {
         let (_, files) = digest_of(home, arguments);
         let recipe = Recipe {
             linker: "cc".to_owned(),
             arguments: arguments.iter().map(|&argument| argument.to_owned()).collect(),
             output: PathBuf::from("/at/target/work-1"),
             directory: home.join("src"),
-            environment: Vec::new(),
+            environment: variables.iter().map(|one| one.map(str::to_owned).into()).collect(),
         };
         options(&recipe, &files, home)
     }
@@ -418,5 +447,29 @@ mod tests {
         fs::write(home.path().join("out/libnative.a"), "other code").unwrap();
         let after = of(&["-L/at/other", "-lnative", "-Wl,-rpath,/at/x-fedcba9876543210/out"]);
         assert_eq!(before, after);
+    }
+
+    #[test]
+    fn options_include_variables_that_add_some() {
+        let home = home_with(&["src/main.rs"]);
+        let of = |variable| options_in(home.path(), &["-O1"], &[variable]);
+        assert_ne!(of(["LD_RUN_PATH", "/one"]), of(["LD_RUN_PATH", "/two"]));
+        assert_eq!(of(["TMPDIR", "/one"]), of(["TMPDIR", "/two"]));
+    }
+
+    #[test]
+    fn options_that_place_code_are_orders_and_scripts() {
+        let home = home_with(&["src/main.rs", "src/order"]);
+        let option = "-Wl,--symbol-ordering-file=order";
+        let placing = |arguments: &[&str]| -> Vec<String> {
+            let options = options_of(home.path(), arguments);
+            options.into_iter().filter(|option| places_code(option)).collect()
+        };
+        let before = placing(&[option]);
+        fs::write(home.path().join("src/order"), "others").unwrap();
+        assert_ne!(before, placing(&[option]));
+        assert_eq!(before.len(), 2, "{before:?}");
+        assert_eq!(placing(&["-Wl,--version-script,list", "-Wl,-O1", "-nodefaultlibs"]).len(), 0);
+        assert_eq!(placing(&["-Wl,-Tplaces.ld", "-Wl,--shuffle-sections=*=1"]).len(), 2);
     }
 }

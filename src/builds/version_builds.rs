@@ -9,7 +9,7 @@ use super::{
     build_env::{BuildEnv, Source},
     compilation::{Compilation, CompiledTarget, Instance},
     default_link::{self, ListedExecutable},
-    link::{Linkable, LinkedBuild},
+    link::{Linkable, LinkedBuild, PlacementRules},
 };
 use crate::{
     elf::{self, Agreement, Digest, FunctionSet},
@@ -103,6 +103,12 @@ impl TargetBuilds {
             Ok(elf::agreement(&own.placement()?, &others.placement()?))
         };
         pairs.par_iter().map(agreement).collect()
+    }
+
+    /// The differences between the rules by which both versions place code, which their layout ignores.
+    pub fn other_rules(&self, other: &Self) -> PlacementRules {
+        let builds = self.builds.first().zip(other.builds.first());
+        builds.map(|(own, other)| own.other_rules(other)).unwrap_or_default()
     }
 
     /// The agreement between two builds of this version, if there are two.

@@ -15,6 +15,7 @@ use rayon::prelude::*;
 use super::{
     defined,
     digest::Digest,
+    link_map::code_group,
     name::{Name, stable_symbol},
     references::{Body, Contents, Data, Reference, References, Referent, number},
     relocatable::{Kind, Merging, Relocatable, Relocation, Symbol},
@@ -110,7 +111,7 @@ impl Reader<'_, '_> {
         (body, owners)
     }
 
-    /// The body of a piece, which includes its alignment, and the targets of its relocations.
+    /// The body of a piece, which includes its alignment and the group of its code, and the targets of its relocations.
     ///
     /// The alignment is that of the section, which an object states for all that it contains. It decides how many cache
     /// lines and pages data occupies, unlike an address, which neighbours move too.
@@ -118,7 +119,13 @@ impl Reader<'_, '_> {
         let object = &self.objects[piece.object];
         let relocations = object.relocations_in(piece.section, piece.start, piece.end);
         let mut description = self.targets.masked(piece);
-        description.extend_from_slice(&object.sections[piece.section].required().to_le_bytes());
+        let section = &object.sections[piece.section];
+        description.extend_from_slice(&section.required().to_le_bytes());
+        if section.code {
+            let name = String::from_utf8_lossy(section.name);
+            description.extend_from_slice(code_group(&name).as_bytes());
+            description.push(0);
+        }
         for Relocation { offset, kind, .. } in relocations {
             description.extend_from_slice(&(offset - piece.start).to_le_bytes());
             description.extend_from_slice(&kind.0.to_le_bytes());

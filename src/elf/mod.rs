@@ -38,7 +38,9 @@ pub use diff::{Cause, ChangedFunction, FunctionDiff, HASH, SizedFunction, hash};
 pub use digest::{Digest, loadable_digest};
 pub use format::Unreadable;
 pub use functions::{FunctionCode, FunctionSet, NotComparable, code_by_definition, instance_of};
-pub use link_map::{InputSection, LinkMap, LoadedSection, NoMap, OutputSection, Sections, Span};
+pub use link_map::{
+    InputSection, LinkMap, LoadedSection, NoMap, OutputSection, Sections, Span, code_group,
+};
 pub use name::{Name, stable_symbol};
 pub use pairing::{Identified, Paired, pair};
 pub use placement::{

@@ -108,6 +108,34 @@ fn variant_has_its_own_results_and_history() {
 }
 
 #[test]
+fn variant_of_placement_is_named_since_it_is_not_compared() {
+    let project = TestProject::of("counted");
+    let variants = "[variant.aligned]\nrustflags = ['-Cllvm-args=-align-all-functions=6']\n\
+        [variant.sorted]\nrustflags = ['-Clink-arg=-Wl,--sort-section=name']\n\
+        [variant.checked]\nprofile-settings = { overflow-checks = true }\n";
+    project.write("bench.toml", variants);
+    project.write("README.md", "Words");
+    project.commit("Have variants");
+    let warning = |versions: [&str; 2]| {
+        let report = compared(&project, versions, 0);
+        let warnings = report["warnings"].as_array().unwrap().iter();
+        warnings.filter(|one| one["kind"] == "placement_not_compared").cloned().next()
+    };
+    let aligned = warning(["HEAD", "HEAD+aligned"]).unwrap();
+    assert!(aligned["functions"].as_u64() > Some(0) && aligned["options"] == false, "{aligned}");
+    let text = aligned["text"].as_str().unwrap();
+    assert!(text.contains("so the effect of this is not compared"), "{text}");
+    let sorted = warning(["HEAD", "HEAD+sorted"]).unwrap();
+    assert!(sorted["functions"] == 0 && sorted["options"] == true, "{sorted}");
+    assert_eq!(warning(["HEAD", "HEAD+checked"]), None);
+    // Its code stays.
+    project.replace("src/lib.rs", "pub fn changing", "#[cold]\npub fn changing");
+    project.commit("Place a function elsewhere");
+    let moved = warning(["HEAD~1", "HEAD"]).unwrap();
+    assert!(moved["functions"].as_u64() > Some(0) && moved["options"] == false, "{moved}");
+}
+
+#[test]
 fn variants_are_ranked() {
     let project = project();
     let variants = ["HEAD", "--variants", "slow,same", "--format", "json"];

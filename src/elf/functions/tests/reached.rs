@@ -275,6 +275,40 @@ fn alignment_of_data_counts() {
 }
 
 #[test]
+fn group_of_code_counts_but_not_its_own_section() {
+    let of = |section: &str| {
+        function("user", "call callee")
+            + &function("callee", "nop").replace(".text.callee", section)
+    };
+    assert_changed(&assembled_diff(&of(".text.callee"), &of(".text")), &[]);
+    for section in [".text.unlikely.callee", ".text.hot", "own"] {
+        assert_changed(&assembled_diff(&of(".text.callee"), &of(section)), &["callee"]);
+    }
+}
+
+#[test]
+fn alignment_within_a_section_and_behind_a_pointer_counts() {
+    // A C compiler may put all statics into one section, whose alignment is that of the strictest. It counts as a whole.
+    let beside = |alignment: u32| {
+        function("user", "lea table(%rip),%rax")
+            + &function("neighbour", "lea first(%rip),%rax")
+            + &function("other", "nop")
+            + ".section .data\n.balign 64\n.type first,@object\n.size first,16\nfirst: .quad 1,2\n"
+            + &format!(".balign {alignment}\n.type table,@object\n.size table,8\ntable: .quad 3\n")
+    };
+    assert_changed(&assembled_diff(&beside(16), &beside(64)), &["neighbour", "user"]);
+    let behind = |alignment: u32| {
+        function("user", "mov pointer(%rip),%rax")
+            + &function("other", "nop")
+            + ".section .data.rel.pointer,\"aw\"\n.type pointer,@object\n.size pointer,8\n"
+            + "pointer: .quad table\n.section .bss.table,\"aw\",@nobits\n"
+            + &format!(".balign {alignment}\n.type table,@object\n.size table,4096\n")
+            + "table: .zero 4096\n"
+    };
+    assert_changed(&assembled_diff(&behind(16), &behind(4096)), &["user"]);
+}
+
+#[test]
 fn alignment_of_a_type_and_of_code_counts() {
     let table = |attribute: &str| {
         format!(
