@@ -19,7 +19,7 @@ use rayon::prelude::*;
 
 use super::{
     format::{Elf, LE, Unreadable},
-    landing_pads::LandingPads,
+    landing_pads::{LandingPads, Pad},
     name::Name,
 };
 
@@ -200,8 +200,9 @@ impl<'p> Program<'p> {
             let inside = self.functions[first..].iter().map(|&(at, ..)| at);
             let mut begin = start;
             for next in inside.take_while(|&at| at < end).chain([end]) {
-                let range = (begin - start) as usize..(next - start) as usize;
-                blocks.push(Block { start: begin, bytes: bytes.get(range).unwrap_or_default() });
+                let offset = |at: u64| usize::try_from(at - start).unwrap_or(usize::MAX);
+                let bytes = bytes.get(offset(begin)..offset(next)).unwrap_or_default();
+                blocks.push(Block { start: begin, bytes });
                 begin = next;
             }
         }
@@ -224,13 +225,14 @@ impl<'p> Program<'p> {
     }
 
     /// True if a word in the frame of the function at `at`, given by its distance from the stack pointer, is no argument
-    /// of a call and in no object whose address the function takes. (An object reaches up from its address, and
-    /// arguments from the stack pointer.)
+    /// of a call and in no object whose address the function takes. (An object reaches up from its address. Arguments
+    /// reach from the stack pointer without a gap.)
     fn is_private(&self, at: u64, word: i64) -> bool {
         let behind = self.functions.partition_point(|&(start, ..)| start <= at);
         let Some(&(start, end, _)) = self.functions[..behind].last() else { return false };
         let mut next = start;
         let mut is_frame_complete = false;
+        let mut accessed = BTreeMap::new();
         while next < end {
             let Some(instruction) = self.instruction(next) else { return false };
             next = instruction.next_ip();
@@ -247,13 +249,23 @@ impl<'p> Program<'p> {
                     instruction.memory_index() != Register::None
                         || displacement(&instruction) <= word
                 }
-                _ => is_in_frame && displacement(&instruction) == 0,
+                _ => false,
             };
             if is_shared {
                 return false;
             }
+            if is_in_frame {
+                let at = displacement(&instruction);
+                // An argument occupies whole words.
+                let size = instruction.memory_size().size().next_multiple_of(8);
+                let end = accessed.entry(at).or_insert(at);
+                *end = at.saturating_add_unsigned(size as u64).max(*end);
+            }
         }
-        true
+        let arguments_end = accessed.into_iter().fold(0, |filled, (at, end)| {
+            if (0..=filled).contains(&at) { end.max(filled) } else { filled }
+        });
+        arguments_end < word
     }
 
     /// True if the function that starts at an address has an instruction that returns, or one that is unknown.
@@ -385,7 +397,8 @@ impl Paths<'_, '_> {
                     if let Some(pad) = self.program.landing_pads.of(at)
                         && !held.is_nothing()
                     {
-                        waiting.push((pad?, held.clone()));
+                        let Pad::At(pad) = pad else { return None };
+                        waiting.push((pad, held.clone()));
                     }
                     waiting.push((next, held));
                 }
@@ -448,7 +461,7 @@ impl Paths<'_, '_> {
             }
             _ => {}
         }
-        self.after_other(instruction, held)
+        Self::after_other(instruction, held)
     }
 
     /// The register that holds the address of a function after an instruction.
@@ -475,7 +488,7 @@ impl Paths<'_, '_> {
         before.filter(|&(register, _)| !is_written(register))
     }
 
-    fn after_other(&self, instruction: &Instruction, mut held: Held) -> Option<Held> {
+    fn after_other(instruction: &Instruction, mut held: Held) -> Option<Held> {
         let mut factory = InstructionInfoFactory::new();
         let info = factory.info(instruction);
         for used in info.used_registers() {

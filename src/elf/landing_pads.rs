@@ -10,8 +10,16 @@ use super::{
     frames::descriptions,
 };
 
-/// Addresses of instructions that may unwind, with the address of the code that continues. `None` if that is unknown.
-pub(super) struct LandingPads(Vec<(Range<u64>, Option<u64>)>);
+/// Addresses of instructions that may unwind, with the code that continues.
+pub(super) struct LandingPads(Vec<(Range<u64>, Pad)>);
+
+/// The code that continues after unwinding.
+#[derive(Clone, Copy)]
+pub(super) enum Pad {
+    /// The address of that code.
+    At(u64),
+    Unknown,
+}
 
 impl LandingPads {
     pub(super) fn read(elf: &Elf<'_>) -> Result<Self, Unreadable> {
@@ -35,14 +43,14 @@ impl LandingPads {
                 let start = usize::try_from(at - holder.sh_addr(LE)).ok()?;
                 call_sites(bytes.get(start..)?, code.start)
             })();
-            found.extend(known.unwrap_or_else(|| vec![(code, None)]));
+            found.extend(known.unwrap_or_else(|| vec![(code, Pad::Unknown)]));
         }
         found.sort_unstable_by_key(|(code, _)| code.start);
         Ok(Self(found))
     }
 
     /// The code that continues if the instruction at this address unwinds, if there is any.
-    pub(super) fn of(&self, at: u64) -> Option<Option<u64>> {
+    pub(super) fn of(&self, at: u64) -> Option<Pad> {
         let behind = self.0.partition_point(|(code, _)| code.start <= at);
         let (code, pad) = self.0.get(behind.checked_sub(1)?)?;
         code.contains(&at).then_some(*pad)
@@ -50,7 +58,7 @@ impl LandingPads {
 }
 
 /// The calls in a function's table and where they continue; `None` if it has another form than that of LLVM and GCC.
-fn call_sites(table: &[u8], function: u64) -> Option<Vec<(Range<u64>, Option<u64>)>> {
+fn call_sites(table: &[u8], function: u64) -> Option<Vec<(Range<u64>, Pad)>> {
     const OMITTED: u8 = 0xff;
     const ULEB128: u8 = 1;
     let mut table = EndianSlice::new(table, gimli::LittleEndian);
@@ -71,7 +79,7 @@ fn call_sites(table: &[u8], function: u64) -> Option<Vec<(Range<u64>, Option<u64
         let (start, length, pad, _action) = (number()?, number()?, number()?, number()?);
         if pad != 0 {
             let start = function.checked_add(start)?;
-            found.push((start..start.checked_add(length)?, Some(function.checked_add(pad)?)));
+            found.push((start..start.checked_add(length)?, Pad::At(function.checked_add(pad)?)));
         }
     }
     Some(found)
