@@ -6,8 +6,8 @@ use gimli::{BaseAddresses, EhFrame, EndianSlice, Pointer, Reader};
 use object::read::elf::SectionHeader;
 
 use super::{
+    call_frames::descriptions,
     format::{Elf, LE, Unreadable},
-    frames::descriptions,
 };
 
 /// Addresses of instructions that may unwind, with the code that continues.

@@ -10,6 +10,7 @@
 mod address_use;
 mod allocators;
 mod c_library;
+mod call_frames;
 mod comparison;
 mod defined;
 mod diff;

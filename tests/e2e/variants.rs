@@ -111,10 +111,10 @@ fn variant_has_its_own_results_and_history() {
 fn variant_of_placement_is_named_since_it_is_not_compared() {
     let project = TestProject::of("counted");
     let variants = "[variant.aligned]\nrustflags = ['-Cllvm-args=-align-all-functions=6']\n\
-        [variant.sorted]\nrustflags = ['-Clink-arg=-Wl,--sort-section=name']\n\
+        [variant.sorted]\nrustflags = ['-Clink-arg=-Wl,--symbol-ordering-file=order']\n\
         [variant.checked]\nprofile-settings = { overflow-checks = true }\n";
     project.write("bench.toml", variants);
-    project.write("README.md", "Words");
+    project.write("order", "main\n");
     project.commit("Have variants");
     let warning = |versions: [&str; 2]| {
         let report = compared(&project, versions, 0);
