@@ -128,11 +128,6 @@ fn variant_of_placement_is_named_since_it_is_not_compared() {
     let sorted = warning(["HEAD", "HEAD+sorted"]).unwrap();
     assert!(sorted["functions"] == 0 && sorted["options"] == true, "{sorted}");
     assert_eq!(warning(["HEAD", "HEAD+checked"]), None);
-    // Its code stays.
-    project.replace("src/lib.rs", "pub fn changing", "#[cold]\npub fn changing");
-    project.commit("Place a function elsewhere");
-    let moved = warning(["HEAD~1", "HEAD"]).unwrap();
-    assert!(moved["functions"].as_u64() > Some(0) && moved["options"] == false, "{moved}");
 }
 
 #[test]
