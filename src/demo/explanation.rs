@@ -99,7 +99,7 @@ fn nothing_flagged(rows: &[DecidedRow], largest: Option<&LayoutEffect>) -> Expla
 fn interleaving_text(rows: &[DecidedRow]) -> String {
     let interleaved: Vec<&DecidedRow> = rows
         .iter()
-        .filter(|row| row.interleaving.is_some_and(|all| all.mode == Mode::Interleaved))
+        .filter(|row| row.interleaving.as_ref().is_some_and(|all| all.mode == Mode::Interleaved))
         .collect();
     if interleaved.is_empty() {
         return String::new();

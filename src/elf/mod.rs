@@ -12,6 +12,7 @@ mod allocators;
 mod c_library;
 mod call_frames;
 mod comparison;
+mod counter;
 mod defined;
 mod diff;
 mod digest;
@@ -35,6 +36,7 @@ mod testing;
 
 pub use allocators::{UncountableAllocator, uncountable_allocator};
 pub use c_library::{CLibraryVersion, needed_c_library, provided_c_library};
+pub use counter::counter_reads;
 pub use diff::{Cause, ChangedFunction, FunctionDiff, HASH, SizedFunction, hash};
 pub use digest::{Digest, loadable_digest};
 pub use format::Unreadable;

@@ -9,7 +9,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use crate::elf::Digest;
+use crate::{elf::Digest, model::InterleavingUnavailable};
 
 /// The record of one traced execution of a benchmark.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -31,6 +31,8 @@ pub struct Trace {
     /// True if it made no system call that may concern other processes, such as one that writes a file: beside another
     /// execution, it takes the path that it takes alone.
     pub is_private: bool,
+    /// What it holds or changes outside of the version, where the other version could meet it.
+    pub outside: Outside,
 }
 
 impl Trace {
@@ -55,8 +57,41 @@ impl Trace {
     }
 }
 
+/// What an execution holds or changes outside of its version.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Outside {
+    /// Things other than files, in words: `port 80`.
+    pub held: BTreeSet<String>,
+    /// Files that it locks, writes, creates or removes.
+    pub written: BTreeSet<PathBuf>,
+}
+
+impl Outside {
+    /// What both use. Names that are drawn at random are not among it.
+    #[must_use]
+    pub fn shared(&self, other: &Self) -> Self {
+        Self { held: &self.held & &other.held, written: &self.written & &other.written }
+    }
+
+    /// All of it in a phrase: `port 80 and /tmp/db`; `None` if it is nothing.
+    pub fn words(&self) -> Option<String> {
+        /// More are only counted.
+        const MOST: usize = 3;
+        let files = self.written.iter().map(|path| path.display().to_string());
+        let all: Vec<String> = self.held.iter().cloned().chain(files).collect();
+        let (named, rest) = all.split_at(all.len().min(MOST));
+        let more = (!rest.is_empty()).then(|| format!("{} more", rest.len()));
+        let named: Vec<String> = named.iter().cloned().chain(more).collect();
+        match named.split_last()? {
+            (only, []) => Some(only.clone()),
+            (last, before) => Some(format!("{} and {last}", before.join(", "))),
+        }
+    }
+}
+
 /// The time and memory that an execution of a benchmark needs, where they are known.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Needs {
     /// The mean time of an iteration by the real clock.
@@ -65,17 +100,23 @@ pub struct Needs {
     pub median_iteration: Option<f64>,
     /// The peak resident memory, in bytes.
     pub memory: Option<u64>,
+    /// A clock by which it acts while it measures and that does not stand still while another version runs.
+    pub other_clock: Option<InterleavingUnavailable>,
+    /// The run time of the traced process.
+    pub run_time: Option<Duration>,
 }
 
 impl Needs {
     /// The most of both, but the time of the faster one.
     #[must_use]
     pub fn most(self, other: Self) -> Self {
-        let medians = [self, other].into_iter().filter_map(|needs| needs.median_iteration);
+        let medians = self.median_iteration.into_iter().chain(other.median_iteration);
         Self {
             iteration: self.iteration.max(other.iteration),
             median_iteration: medians.reduce(f64::min),
             memory: self.memory.max(other.memory),
+            other_clock: self.other_clock.or(other.other_clock),
+            run_time: self.run_time.max(other.run_time),
         }
     }
 }
@@ -111,4 +152,32 @@ pub enum IncompleteTrace {
     Unnamed,
     /// All environment variables were read, or another program was started that may have read any.
     AnyVariable,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn outside(held: &[&str], written: &[&str]) -> Outside {
+        Outside {
+            held: held.iter().copied().map(str::to_owned).collect(),
+            written: written.iter().map(PathBuf::from).collect(),
+        }
+    }
+
+    #[test]
+    fn outside_is_shared_only_where_names_are_equal() {
+        let base = outside(&["port 80", "port 41234"], &["/tmp/db", "/tmp/.tmpa7xQ"]);
+        let head = outside(&["port 80", "port 51234"], &["/tmp/db", "/tmp/.tmpB0kw"]);
+        assert_eq!(base.shared(&head), outside(&["port 80"], &["/tmp/db"]));
+    }
+
+    #[test]
+    fn outside_is_named_in_words() {
+        assert_eq!(outside(&[], &[]).words(), None);
+        assert_eq!(outside(&["port 80"], &[]).words().unwrap(), "port 80");
+        assert_eq!(outside(&["port 80"], &["/tmp/db"]).words().unwrap(), "port 80 and /tmp/db");
+        let many = outside(&["port 80"], &["/a", "/b", "/c", "/d"]);
+        assert_eq!(many.words().unwrap(), "port 80, /a, /b and 2 more");
+    }
 }

@@ -9,7 +9,10 @@ use std::{
 
 use tracing::{debug, info_span};
 
-use super::{ListedTarget, ListedVersion, Runner, trace::Traceable, version::VersionFiles};
+use super::{
+    ListedTarget, ListedVersion, Runner, outside::KnownOutside, trace::Traceable,
+    version::VersionFiles,
+};
 use crate::{
     elf::{Digest, FunctionDiff, Name},
     error::{Exit, Result},
@@ -146,8 +149,9 @@ impl Runner<'_> {
             let of_benchmark = traced.each_ref().map(|traced| &traced.traces[index]);
             let of_target = &differences[&benchmark.bench_target()];
             for trace in of_benchmark {
-                self.note_needs(benchmark, trace.needs);
+                self.note_needs(benchmark, trace.needs.clone());
             }
+            self.note_outside(benchmark, KnownOutside::by_traces(of_benchmark));
             let differences = of_target.differences(&files, of_benchmark);
             let mut impact = impact(&differences, of_benchmark);
             impact.uncertainties.extend(self.unseen_setup(benchmark, of_benchmark));

@@ -13,6 +13,7 @@ use tracing::{debug, info};
 use super::{
     ListedVersion, Runner, StartedExperiment,
     interleaving_support::{Attempt, Both, ProcessUse, Sharing, SupportTable, both, panicked},
+    outside::FilesOutside,
     preloaded::PreloadedLibrary,
     run::{Ended, Measuring},
     schedule::Step,
@@ -86,12 +87,15 @@ impl Runner<'_> {
         let earlier = self.store.rows(&subject.benchmark, &[experiment.id])?;
         let of_stage =
             || earlier.iter().filter(|row| row.slot.stage == stage && row.outcome.is_ok());
-        subject.unavailable = unavailable_reason(subject, &earlier, is_supported);
+        // A program has no clock that could stand still.
+        let other_clock =
+            self.needs(&subject.benchmark).other_clock.filter(|_| !subject.is_program());
+        subject.unavailable = unavailable_reason(subject, &earlier, is_supported, other_clock);
         // Results of this stage decide first: all of a stage share the CPUs in the same way.
         let schedules = of_stage().chain(&earlier).filter_map(row_schedule);
         let mut interleaved = schedules.filter_map(Schedule::interleaved);
         (subject.threads, _) = interleaved.next().unwrap_or_default();
-        if let Some(unavailable) = subject.unavailable {
+        if let Some(unavailable) = &subject.unavailable {
             info!("{} is measured sequentially: {unavailable}", subject.benchmark);
         }
         let is_taken = |row: &StoredExecution| {
@@ -274,7 +278,13 @@ impl Runner<'_> {
         let support = SupportTable { library, build_path: &build_path, cpus, conditions };
         // Both versions are prepared before either runs, since nothing else may run meanwhile.
         pairs.iter().try_for_each(|pair| pair.prepare(&support))?;
+        // Those that use anything there are executed one pair at a time.
+        let outside = placed.iter().map(|(subject, ..)| FilesOutside::save(&subject.outside));
+        let outside: Vec<FilesOutside> = outside.collect();
         let attempts = Self::execute_pairs(&pairs, &support);
+        for saved in &outside {
+            self.restore(saved);
+        }
         let concluded = pairs.iter().rev().try_for_each(|pair| pair.conclude(&support));
         // After an interrupt, which the attempts have too, the clean-up follows.
         concluded.or_else(|error| match error.exit() {
@@ -304,6 +314,7 @@ struct Pair<'p> {
     halves: [ProcessUse<'p>; 2],
     sharing: Sharing,
     slice: Duration,
+    run_time: Option<Duration>,
 }
 
 impl<'p> Pair<'p> {
@@ -322,6 +333,7 @@ impl<'p> Pair<'p> {
             halves: [half(*one)?, half(*other)?],
             sharing,
             slice: subject.slice,
+            run_time: subject.run_time,
         })
     }
 
@@ -340,28 +352,29 @@ impl<'p> Pair<'p> {
     }
 
     fn execute(&self, support: &SupportTable<'_>) -> Result<[Attempt; 2]> {
-        let Self { name, request, halves, sharing, slice } = self;
-        support.execute(name, request, halves, *sharing, *slice)
+        let Self { name, request, halves, sharing, slice, run_time } = self;
+        support.execute(name, request, halves, *sharing, *slice, *run_time)
     }
 }
 
-/// Why a benchmark cannot be interleaved, if earlier results show it.
+/// Why a benchmark cannot be interleaved, if earlier results or a trace show it.
 fn unavailable_reason(
     subject: &Subject<'_>,
     earlier: &[StoredExecution],
     is_supported: bool,
+    other_clock: Option<InterleavingUnavailable>,
 ) -> Option<InterleavingUnavailable> {
     if subject.mode != Mode::Interleaved {
         None
     } else if is_supported {
-        earlier.iter().find_map(|row| row_schedule(row)?.unavailable())
+        earlier.iter().find_map(|row| row_schedule(row)?.unavailable().cloned()).or(other_clock)
     } else {
         Some(InterleavingUnavailable::NoLibrary)
     }
 }
 
-fn row_schedule(row: &StoredExecution) -> Option<Schedule> {
-    Some(row.outcome.as_ref().ok()?.schedule)
+fn row_schedule(row: &StoredExecution) -> Option<&Schedule> {
+    Some(&row.outcome.as_ref().ok()?.schedule)
 }
 
 impl Runner<'_> {

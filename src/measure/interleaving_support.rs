@@ -24,6 +24,10 @@ use crate::{
 /// Limit for the CPU time of other threads: 1/50 of the first thread's; and of child processes: 1/50
 /// of all threads'. Less than that hardly affects the measurements.
 const OTHERS: u32 = 50;
+/// How long an execution that was not traced may wait without handing over.
+const UNKNOWN_RUN_TIME: Duration = Duration::from_secs(60);
+/// The obstacle of a pair that was ended because neither went on.
+const STAND_STILL: Obstacle = Obstacle::Unavailable(InterleavingUnavailable::StandStill);
 /// CPU time below this only starts and ends processes.
 const LITTLE: Duration = Duration::from_millis(1);
 
@@ -64,7 +68,8 @@ pub(super) enum Sharing {
 }
 
 impl SupportTable<'_> {
-    /// Executes both at once, in time slices of this length; the first one has the first slice.
+    /// Executes both at once, in time slices of this length; the first one has the first slice. Ends them if neither goes
+    /// on for longer than the `run_time` of one alone.
     pub(super) fn execute(
         &self,
         name: &Name,
@@ -72,6 +77,7 @@ impl SupportTable<'_> {
         halves: &[ProcessUse<'_>; 2],
         sharing: Sharing,
         slice: Duration,
+        run_time: Option<Duration>,
     ) -> Result<[Attempt; 2]> {
         let (cpu, slice) = match sharing {
             Sharing::Cpu(cpu) => (Some(cpu), slice),
@@ -79,6 +85,7 @@ impl SupportTable<'_> {
             Sharing::Cpus(_) => (self.conditions.cpu, slice.min(request.least_time() / 4)),
         };
         let page = SharedPage::new(self.library, self.cpus, slice)?;
+        page.expect_run_time(run_time.unwrap_or(UNKNOWN_RUN_TIME));
         if let Sharing::Cpus(threads) = sharing {
             page.stop_threads(threads)?;
         }
@@ -113,10 +120,14 @@ impl SupportTable<'_> {
                 obstacle(execution, sharing, taken, own).map_or(Ok(taken.passed), Err)
             }))
         });
-        match (attempts.next(), attempts.next()) {
-            (Some(one), Some(other)) => Ok([one?, other?]),
-            _ => Err(panicked()),
+        let mut attempts = match (attempts.next(), attempts.next()) {
+            (Some(one), Some(other)) => [one?, other?],
+            _ => return Err(panicked()),
+        };
+        if page.stands_still() {
+            attempts[0].obstacle = Some(STAND_STILL);
         }
+        Ok(attempts)
     }
 
     /// The executable with its version's own directory, because the build path leads elsewhere
@@ -153,7 +164,7 @@ fn attempt(
     match outcome {
         Ok(Outcome::Measured(mut execution)) => {
             let switches = switches(&mut execution);
-            let passed = switches.unwrap_or_default();
+            let passed = *switches.as_ref().unwrap_or(&0);
             // It is stored only without an obstacle.
             execution.schedule = match sharing {
                 Sharing::Cpu(_) => Schedule::Interleaved(passed),
@@ -230,6 +241,10 @@ pub(super) fn both(attempts: [Attempt; 2]) -> Result<Both> {
     };
     // An interrupt says nothing about the benchmark.
     let outcomes = [outcome_of(one.outcome)?, outcome_of(other.outcome)?];
+    // They were ended for that.
+    if obstacle.as_ref() == Some(&STAND_STILL) {
+        return Ok(Both::Obstacle(STAND_STILL));
+    }
     for failed in outcomes.iter().filter_map(|outcome| outcome.as_ref().err()) {
         // If it succeeds alone, nobody else reports the reason.
         debug!("an interleaved execution has no result: {failed}");

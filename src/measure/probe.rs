@@ -61,7 +61,7 @@ impl<'t> Trial<'t> {
         let half = || ProcessUse { version: &version, build: &build };
         let sharing = Sharing::Cpu(cpus.first().copied().unwrap_or_default());
         let halves = [half(), half()];
-        let attempts = support.execute(&self.name, &self.request, &halves, sharing, SLICE)?;
+        let attempts = support.execute(&self.name, &self.request, &halves, sharing, SLICE, None)?;
         Ok(match both(attempts)? {
             Both::Measured(_) | Both::Obstacle(Obstacle::Threads | Obstacle::Slower) => None,
             Both::Obstacle(Obstacle::Unavailable(reason)) => Some(reason),

@@ -12,6 +12,7 @@ use super::{
     Builds, ListedVersion, Runner, StartedExperiment,
     interleaving_support::{Cpus, Sharing},
     missing_files::missing_files,
+    outside::FilesOutside,
     plan::{Pace, stage_seed},
     preloaded::{PreloadedLibrary, alone},
     schedule::{Queue, ScheduleShape, Step, schedule},
@@ -58,8 +59,12 @@ impl Runner<'_> {
         for benchmark in benchmarks {
             let mut subject = self.subject(versions, builds, benchmark)?;
             self.expect_what_is_known(&mut subject, experiment, stage, support.is_some())?;
-            self.examine_program(&mut subject, versions)?;
             subjects.push(subject);
+        }
+        self.examine_outside(&mut subjects, versions)?;
+        for subject in &mut subjects {
+            self.examine_program(subject, versions)?;
+            self.separate(subject);
         }
         self.note_limits(&subjects);
         let memory = available_memory() / MEMORY_SHARE;
@@ -106,7 +111,7 @@ impl Runner<'_> {
                     }
                     Ended::Unmeasured => queue.skip(step.benchmark),
                     // Another of its steps at the same time may have met it already.
-                    Ended::Obstacle(obstacle) if subjects[step.benchmark].knows(obstacle) => {}
+                    Ended::Obstacle(obstacle) if subjects[step.benchmark].knows(&obstacle) => {}
                     Ended::Obstacle(obstacle) => {
                         let subject = &mut subjects[step.benchmark];
                         subject.meet(obstacle);
@@ -310,8 +315,11 @@ impl Runner<'_> {
             slower_pairs: 0,
             slower: None,
             slice: SLICE,
-            alone: Alone::of_traces(needs),
+            alone: Alone::of_traces(&needs),
             memory: needs.memory,
+            uses_outside: false,
+            outside: Vec::new(),
+            run_time: None,
         })
     }
 
@@ -362,6 +370,7 @@ impl Runner<'_> {
         let execute =
             |conditions: &Conditions<'_>| harness.execute(executable, name, request, conditions);
         let begin = Instant::now();
+        let outside = FilesOutside::save(&subject.outside);
         let outcome = alone(library, executable, &self.conditions, execute).map_err(|error| {
             let is_quick = begin.elapsed() < LONGEST;
             if error.exit() != Exit::Benchmark || !is_quick {
@@ -374,6 +383,7 @@ impl Runner<'_> {
                 missing_files(repository, &checkout, executable, &self.conditions, execute);
             missing.iter().fold(error, |error, missing| missing.explain(error))
         });
+        self.restore(&outside);
         let outcome = outcome_of(outcome)?;
         Ok(outcome
             .map(|execution| Execution { schedule: subject.sequential_schedule(), ..execution }))

@@ -3,12 +3,13 @@
 use std::{
     cell::RefCell,
     collections::{BTreeMap, BTreeSet},
+    path::PathBuf,
     time::{Duration, SystemTime},
 };
 
 use tracing::info_span;
 
-use super::{preloaded::PreloadedLibrary, settings::ExperimentSettings};
+use super::{outside::KnownOutside, preloaded::PreloadedLibrary, settings::ExperimentSettings};
 use crate::{
     builds::{self, BuildEnv},
     config::SamplingConfig,
@@ -41,6 +42,10 @@ pub struct Runner<'a> {
     pub(super) packages: Option<String>,
     /// What each benchmark that was traced needs: the most in any version.
     needs: RefCell<BTreeMap<Benchmark, Needs>>,
+    /// What the versions of each traced benchmark use outside of their checkouts.
+    pub(super) outside: RefCell<BTreeMap<Benchmark, KnownOutside>>,
+    /// The files outside that could not be restored.
+    pub(super) not_restored: RefCell<BTreeSet<PathBuf>>,
     /// The programs whose clock readings were found to be measurements of the same work in each of these versions.
     pub(super) checked: RefCell<BTreeSet<Benchmark>>,
 }
@@ -98,6 +103,8 @@ impl<'a> Runner<'a> {
             machine_state,
             packages,
             needs: RefCell::default(),
+            outside: RefCell::default(),
+            not_restored: RefCell::default(),
             checked: RefCell::default(),
         })
     }
@@ -118,12 +125,13 @@ impl<'a> Runner<'a> {
 
     /// What an execution of a benchmark needs, if it was traced.
     pub(super) fn needs(&self, benchmark: &Benchmark) -> Needs {
-        self.needs.borrow().get(benchmark).copied().unwrap_or_default()
+        self.needs.borrow().get(benchmark).cloned().unwrap_or_default()
     }
 
     /// Forgets these, which other versions may not have.
     pub(super) fn forget_needs(&self) {
         self.needs.borrow_mut().clear();
+        self.outside.borrow_mut().clear();
         self.checked.borrow_mut().clear();
     }
 
@@ -131,7 +139,7 @@ impl<'a> Runner<'a> {
     pub(super) fn note_needs(&self, benchmark: &Benchmark, needs: Needs) {
         let mut all = self.needs.borrow_mut();
         let known = all.entry(benchmark.clone()).or_default();
-        *known = known.most(needs);
+        *known = std::mem::take(known).most(needs);
     }
 
     /// The number of interleaved benchmarks that are executed at once.

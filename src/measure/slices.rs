@@ -78,7 +78,7 @@ pub(super) struct Alone {
 impl Alone {
     /// The time in traces. Those are made beside each other, and cores share the last cache: they are no measure for
     /// processes that could fill it.
-    pub(super) fn of_traces(needs: Needs) -> Self {
+    pub(super) fn of_traces(needs: &Needs) -> Self {
         let is_small = needs.memory.is_some_and(|memory| memory < LARGE);
         Self { traced: needs.median_iteration.filter(|_| is_small), executed: None }
     }
@@ -157,7 +157,7 @@ mod tests {
     fn traces_of_large_processes_do_not_tell_their_time_alone() {
         let traced = |memory| {
             let needs = Needs { median_iteration: Some(5.0), memory, ..Needs::default() };
-            Alone::of_traces(needs).traced
+            Alone::of_traces(&needs).traced
         };
         assert_eq!(traced(Some(9 << 20)), Some(5.0));
         assert_eq!(traced(Some(90 << 20)), None);

@@ -52,10 +52,16 @@ pub(super) struct Subject<'v> {
     pub(super) alone: Alone,
     /// The peak memory of an execution in bytes: the most in any version, if it is known.
     pub(super) memory: Option<u64>,
+    /// True if a version uses anything outside of the checkout, where two executions of it would meet.
+    pub(super) uses_outside: bool,
+    /// The files outside of the checkout that a version writes: each execution finds them in the same state.
+    pub(super) outside: Vec<PathBuf>,
+    /// The run time of its traced process, if it is known.
+    pub(super) run_time: Option<Duration>,
 }
 
 /// Why an interleaved execution does not count.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Obstacle {
     /// Its other threads work: it must be interleaved with them, on all CPUs.
     Threads,
@@ -130,6 +136,7 @@ impl Subject<'_> {
         all().all(|subject| {
             let is_alone = subject.threads != Threads::Together
                 || subject.has_setup
+                || subject.uses_outside
                 || subject.is_program()
                 || subject.slice != SLICE;
             subject.is_interleaved() && !is_alone
@@ -149,9 +156,9 @@ impl Subject<'_> {
     }
 
     /// True if the way in which it is measured already avoids the obstacle.
-    pub(super) fn knows(&self, obstacle: Obstacle) -> bool {
+    pub(super) fn knows(&self, obstacle: &Obstacle) -> bool {
         !self.is_interleaved()
-            || (obstacle == Obstacle::Threads && self.threads != Threads::Together)
+            || (*obstacle == Obstacle::Threads && self.threads != Threads::Together)
     }
 
     /// Changes the way in which it is measured from now on, because of an obstacle.
@@ -211,7 +218,7 @@ impl Subject<'_> {
 
     /// The schedule to store with an execution that ran alone.
     pub(super) fn sequential_schedule(&self) -> Schedule {
-        self.unavailable.map_or(Schedule::NotRequested, Schedule::Unavailable)
+        self.unavailable.clone().map_or(Schedule::NotRequested, Schedule::Unavailable)
     }
 
     /// True if the clock readings of a program are the measurements.
@@ -347,6 +354,9 @@ mod tests {
             slice: SLICE,
             alone: Alone::default(),
             memory: None,
+            uses_outside: false,
+            outside: Vec::new(),
+            run_time: None,
         }
     }
 
@@ -427,10 +437,10 @@ mod tests {
         let mut subject = subject([&Native, &Native]);
         subject.meet(Obstacle::Threads);
         assert_eq!((subject.threads, subject.slice), (Threads::Placed, SLICE_WITH_THREADS));
-        assert!(subject.knows(Obstacle::Threads) && !subject.knows(Obstacle::Slower));
+        assert!(subject.knows(&Obstacle::Threads) && !subject.knows(&Obstacle::Slower));
         subject.meet(Obstacle::Slower);
         assert_eq!((subject.threads, subject.slice), (Threads::Free, SLICE_WITH_THREADS));
-        assert!(subject.knows(Obstacle::Threads));
+        assert!(subject.knows(&Obstacle::Threads));
         subject.meet(Obstacle::Slower);
         let slower = InterleavingUnavailable::SlowerInterleaved;
         assert!(subject.slice > SLICE_WITH_THREADS || subject.unavailable == Some(slower));
@@ -449,6 +459,8 @@ mod tests {
         let large = Subject { slice: 2 * SLICE, ..known(Some(10)) };
         assert!(!fits(&small, &large) && !fits(&large, &small));
         assert!(!fits(&small, &alone) && !fits(&alone, &small));
+        let with_port = Subject { uses_outside: true, ..known(Some(10)) };
+        assert!(!fits(&small, &with_port) && !fits(&with_port, &small));
     }
 
     #[test]

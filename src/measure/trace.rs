@@ -13,10 +13,15 @@ use std::{
 use serde::{Deserialize, Serialize};
 use tracing::debug;
 
-use super::{ListedVersion, Runner, version::VersionFiles};
+use super::{
+    ListedVersion, Runner,
+    outside::now,
+    separate::{outside_of, remove_created},
+    version::VersionFiles,
+};
 use crate::{
     builds::{ListedExecutable, files, this_executable},
-    elf::{self, Digest, LinkedFunction, instance_of},
+    elf::{self, Digest, LinkedFunction, counter_reads, instance_of},
     error::{Context, Exit, Result},
     harness::{Conditions, Executable, Harness},
     impact::{IncompleteTrace, Needs, Trace},
@@ -26,13 +31,13 @@ use crate::{
     },
     process::{
         self, Scratch,
-        trace::{CLOCK, CLOCKS, Observed, Plan, Tracing, VARIABLES, with_breakpoints},
+        trace::{CLOCK, CLOCKS, Observation, Observed, Plan, Tracing, VARIABLES, with_breakpoints},
     },
 };
 
 /// Version of the tracing rules. Raise it when traces record something else, so that cached ones
 /// are not used.
-const RULES: u32 = 11;
+const RULES: u32 = 12;
 
 /// The directory of traces, in that of a recipe.
 const TRACES: &str = "traces";
@@ -78,6 +83,8 @@ pub(super) struct Traceable<'v> {
     version: &'v ListedVersion,
     listed: ListedExecutable,
     files: VersionFiles,
+    /// Addresses of the instructions that read the processor's time-stamp counter.
+    counter_reads: Vec<u64>,
     /// The lines of `/proc/cpuinfo` that list the processor's features.
     processor: BTreeSet<String>,
 }
@@ -103,7 +110,10 @@ impl Runner<'_> {
     ) -> Result<Traceable<'v>> {
         let listed = self.build_env.listed_executable(&version.compilation, target)?;
         let files = version.files(self.build_env.cache_dirs.build_path());
-        Ok(Traceable { version, listed, files, processor: processor() })
+        // What cannot be read is not traced either.
+        let executable = fs::read(&listed.path).unwrap_or_default();
+        let counter_reads = counter_reads(&executable, &listed.functions).unwrap_or_default();
+        Ok(Traceable { version, listed, files, counter_reads, processor: processor() })
     }
 
     /// The traces of benchmarks of one target, in their order: each from the cache unless a file
@@ -202,7 +212,7 @@ impl Runner<'_> {
         let request = if is_complete {
             // An execution on a busy machine makes fewer iterations in this time than one that is measured.
             let min_time = request.min_time.saturating_mul(2);
-            ExecutionRequest { iterations, min_time, ..request }
+            ExecutionRequest { min_time, iterations, ..request }
         } else {
             let warm_up = request.warm_up.min(WARM_UP);
             in_few_measurements(&ExecutionRequest { warm_up, iterations, ..request })
@@ -451,9 +461,14 @@ impl<'t> Tracer<'t> {
         let _ = fs::remove_file(self.report_path());
         let (tracer, plan) = (self.program.clone(), self.plan_path());
         let tracing = Tracing { tracer, plan, ahead: slowness - 1 };
+        let begin = now();
         let outcome = execute(&Conditions { tracing: Some(&tracing), ..self.conditions });
         let observation = fs::read(self.report_path()).ok();
-        let observation = observation.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        let observation: Option<Observation> =
+            observation.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        if let Some(Ok(observed)) = &observation {
+            remove_created(observed, &self.of.files, begin);
+        }
         let none = |reason: &str| {
             // Not private: something may have failed because of another process.
             Ok(Traced { trace: Trace::none(reason.to_owned()), execution: None })
@@ -463,9 +478,7 @@ impl<'t> Tracer<'t> {
             (Err(error), _) if matches!(error.exit(), Exit::Interrupted | Exit::Build) => {
                 Err(error)
             }
-            (_, Some(Err::<Observed, String>(reason))) => {
-                none(&format!("it cannot be traced: {reason}"))
-            }
+            (_, Some(Err(reason))) => none(&format!("it cannot be traced: {reason}")),
             (Ok(Outcome::Measured(execution)), Some(Ok(observed))) => {
                 // Much slower, it shows little about its time. What waits was less slow than this assumes: it seems to
                 // take less alone than it does, and is then executed alone.
@@ -476,6 +489,9 @@ impl<'t> Tracer<'t> {
                     iteration: iteration.map(|time| time / slowness),
                     median_iteration: median_iteration.map(|time| time / f64::from(slowness)),
                     memory: execution.resources.peak_memory,
+                    other_clock: observed.other_clock.clone(),
+                    // What waits does so in real time.
+                    run_time: Some(execution.resources.wall),
                 };
                 let trace = Trace { needs, ..self.of.trace(observed) };
                 Ok(Traced { trace, execution: Some(execution) })
@@ -658,6 +674,7 @@ impl Traceable<'_> {
             functions: self.listed.functions.iter().map(|function| function.address).collect(),
             clocks: addresses_of(&CLOCKS),
             clock: addresses_of(&[CLOCK]),
+            counter_reads: self.counter_reads.clone(),
             variables: addresses_of(&VARIABLES),
             report,
             ..Plan::default()
@@ -676,6 +693,7 @@ impl Traceable<'_> {
 
     /// Converts an observation to names that mean the same in every version.
     fn trace(&self, observed: Observed) -> Trace {
+        let outside = outside_of(&observed, &self.files);
         let instances = |entered: &BTreeSet<usize>| {
             let functions = entered.iter().filter_map(|index| self.listed.functions.get(*index));
             functions.flat_map(LinkedFunction::symbols).map(instance_of).collect()
@@ -722,6 +740,7 @@ impl Traceable<'_> {
             gaps,
             needs: Needs::default(),
             is_private: !observed.is_noticeable,
+            outside,
         }
     }
 }

@@ -27,7 +27,7 @@ pub enum Mode {
 
 /// How an execution was scheduled beside the execution of the other version. The order of variants is part of the
 /// store's format.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Schedule {
     /// Sequential, as requested.
@@ -59,13 +59,13 @@ pub enum Threads {
 
 impl Schedule {
     /// The mode in which the execution really ran.
-    pub const fn mode(self) -> Mode {
+    pub const fn mode(&self) -> Mode {
         if self.interleaved().is_some() { Mode::Interleaved } else { Mode::Sequential }
     }
 
     /// Where the threads of an interleaved execution ran, and the number of switches to the other version.
-    pub const fn interleaved(self) -> Option<(Threads, u64)> {
-        match self {
+    pub const fn interleaved(&self) -> Option<(Threads, u64)> {
+        match *self {
             Self::Interleaved(switches) => Some((Threads::Together, switches)),
             Self::InterleavedThreads(switches) => Some((Threads::Placed, switches)),
             Self::InterleavedFreeThreads(switches) => Some((Threads::Free, switches)),
@@ -74,7 +74,7 @@ impl Schedule {
     }
 
     /// Why it was not interleaved, although that was requested.
-    pub const fn unavailable(self) -> Option<InterleavingUnavailable> {
+    pub const fn unavailable(&self) -> Option<&InterleavingUnavailable> {
         match self {
             Self::Unavailable(reason) => Some(reason),
             _ => None,
@@ -86,7 +86,7 @@ impl Schedule {
 ///
 /// The order of variants is part of the store's format.
 #[derive(
-    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+    Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum InterleavingUnavailable {
@@ -120,11 +120,23 @@ pub enum InterleavingUnavailable {
     StartsProcesses,
     /// A whole program writes files, or makes other system calls that the other version may notice.
     NotPrivate,
+    /// It reads the processor's time-stamp counter, which does not stop while the other version runs.
+    Counter,
+    /// It reads the kernel's clock without the C library, whose functions are replaced.
+    KernelClock,
+    /// It waits until a point in time, or sets a timer to one, without a function that is replaced.
+    Deadline,
+    /// Both versions use something outside of their checkouts, such as a port or a file, named in this phrase.
+    Shared(String),
+    /// Neither version went on beside the other: one may wait for something that the other one holds.
+    StandStill,
 }
 
 impl fmt::Display for InterleavingUnavailable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Self::Shared(things) => return write!(f, "both versions use {things}"),
+            Self::StandStill => "neither version goes on beside the other",
             Self::UnknownProgram => "it is unknown what the program does",
             Self::NoLibrary => "the interleaving library cannot be used",
             Self::NotLoaded => "its process cannot load the interleaving library",
@@ -140,6 +152,15 @@ impl fmt::Display for InterleavingUnavailable {
             Self::Parallel => "its threads compute at the same time",
             Self::StartsProcesses => "it starts other processes",
             Self::NotPrivate => "it writes files or uses what other processes may use too",
+            Self::Counter => {
+                "it reads the processor's counter, which also counts the other version's time"
+            }
+            Self::KernelClock => {
+                "it asks the kernel for the time, which also passes while the other version runs"
+            }
+            Self::Deadline => {
+                "it waits for a point in time, which also comes nearer while the other version runs"
+            }
         })
     }
 }

@@ -16,6 +16,7 @@ mod running_command;
 mod scratch;
 mod secrets;
 mod setup;
+mod stand_still;
 #[cfg(test)]
 mod testing;
 pub mod trace;

@@ -1,7 +1,7 @@
 //! Runs one child process to its end: spawns it, on a CPU if requested, sleeps, and ends everything it leaves running.
 //!
 //! While the child runs, this thread sleeps in one `poll`: it wakes only for the child's end, its output, an interrupt,
-//! or the deadline.
+//! or the deadline; and twice a second if the child has a partner, to notice that both stand still.
 
 use std::{
     os::{fd::AsFd, unix::process::CommandExt},
@@ -11,19 +11,20 @@ use std::{
 
 use rustix::{
     io::Errno,
-    process::{Resource, Signal, getrlimit},
+    process::{Pid, Resource, Signal, getrlimit},
     thread::{CpuSet, sched_getaffinity, sched_setaffinity},
 };
 use tracing::debug;
 
 use super::{
-    child::{self, Child, Ending, ExitWatch, end_with_this_process},
+    child::{self, Child, Ending, ExitWatch, descendants_of, end_with_this_process},
     interleaving::InterleavedProcess,
     interrupt::Interrupt,
     invocation::Invocation,
     launcher::{self, Account, ReportReader},
     output::{Capture, Output},
     readable::first_readable,
+    stand_still::{TICK, cpu_time},
     trace,
 };
 use crate::{
@@ -129,6 +130,7 @@ fn run_to_the_end(
         .ok_or_else(|| Error::new(Exit::Internal, "cannot run more processes at a time"))?;
     let (child, report) = spawn(invocation, member, &mut capture)?;
     running.started(child.id());
+    let _running = member.map(|member| NotedAsRunning::new(member, child.id()));
     let watch =
         ExitWatch::start(child.id()).context(Exit::Internal, || "cannot watch a process")?;
     let wait = Wait { child: &child, watch, limits, interrupt, member, own_before, clock };
@@ -155,6 +157,27 @@ fn run_to_the_end(
         output: capture.into_output(),
         left_behind,
     })
+}
+
+/// Notes that an interleaved process runs, as long as this value lives.
+struct NotedAsRunning<'m>(&'m InterleavedProcess);
+
+impl<'m> NotedAsRunning<'m> {
+    fn new(member: &'m InterleavedProcess, id: Pid) -> Self {
+        member.note_running(Some(id));
+        Self(member)
+    }
+}
+
+impl Drop for NotedAsRunning<'_> {
+    fn drop(&mut self) {
+        self.0.note_running(None);
+    }
+}
+
+/// The CPU time of a process and of all that it started.
+fn cpu_of_tree(root: Pid) -> Duration {
+    cpu_time([root].into_iter().chain(descendants_of(root)))
 }
 
 /// Rounds a time down to whole milliseconds: smaller parts do not matter for when a process ran, and would be stored
@@ -265,10 +288,20 @@ impl Wait<'_> {
         // Two programs that share a CPU have half of it each.
         let shares = self.member.map_or(1, |member| 1 + u32::from(member.is_program()));
         let mut deadline = self.clock.checked_add(self.limits.deadline.saturating_mul(shares));
+        let mut still = self.member.map(InterleavedProcess::stand_still).transpose()?.flatten();
         let reason = loop {
-            match self.sleep(deadline, true, capture)? {
+            let tick = still.as_ref().and_then(|_| Instant::now().checked_add(TICK));
+            let until = deadline.into_iter().chain(tick).min();
+            match self.sleep(until, true, capture)? {
                 Woken::Exit => return Ok(None),
                 Woken::Interrupt => break Ending::Interrupted,
+                Woken::Time if until != deadline => {
+                    if let (Some(member), Some(still)) = (self.member, &mut still)
+                        && member.stands_still(still, self.clock.elapsed(), cpu_of_tree)?
+                    {
+                        break Ending::Deadline;
+                    }
+                }
                 Woken::Time => match self.time_left()? {
                     Duration::ZERO => break Ending::Deadline,
                     left => deadline = Instant::now().checked_add(left),

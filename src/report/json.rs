@@ -161,9 +161,9 @@ impl Measured {
     pub fn new(interleaving: Option<Interleaving>, summary: Option<&Summary>) -> Self {
         let interleaving = interleaving.filter(|_| summary.is_some());
         Self {
-            mode: interleaving.map(|all| all.mode),
+            mode: interleaving.as_ref().map(|all| all.mode),
+            alone_ns: interleaving.as_ref().and_then(|all| all.alone),
             interleaving_unavailable: interleaving.and_then(|all| all.unavailable),
-            alone_ns: interleaving.and_then(|all| all.alone),
             estimator: summary.map(Summary::estimator),
         }
     }

@@ -175,7 +175,8 @@ pub(super) fn encode(entries: &[Entry]) -> Result<Vec<Vec<u8>>, Damage> {
                 let values = |series| (head.index(series), Values::from(series));
                 let series = execution.series.iter().map(values).collect();
                 let throughput = execution.throughput.clone();
-                Measured { differences, series, throughput, schedule: execution.schedule }
+                let schedule = execution.schedule.clone();
+                Measured { differences, series, throughput, schedule }
             });
             let record = Record { round: entry.round, seed: entry.seed, outcome };
             records = postcard::to_extend(&record, records)?;

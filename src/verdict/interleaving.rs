@@ -7,7 +7,7 @@ use crate::{
 };
 
 /// The interleaving that all executions of a benchmark share.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Interleaving {
     /// Interleaved, or sequential.
     pub mode: Mode,
@@ -34,23 +34,24 @@ impl Interleaving {
     ) -> Result<Option<Self>, Mixed> {
         let mut all: Option<Self> = None;
         for execution in executions {
-            let one = Self { alone: execution.alone, ..Self::from(execution.schedule) };
-            let known = all.get_or_insert(one);
+            let one = Self { alone: execution.alone, ..Self::from(&execution.schedule) };
+            let known = all.get_or_insert_with(|| one.clone());
             if (known.mode, known.threads) != (one.mode, one.threads) {
                 return Err(Mixed);
             }
             // With several reasons, the same one is reported in any order of executions.
-            known.unavailable = known.unavailable.into_iter().chain(one.unavailable).min();
+            known.unavailable = known.unavailable.take().into_iter().chain(one.unavailable).min();
             known.alone = known.alone.into_iter().chain(one.alone).reduce(f64::max);
         }
         Ok(all)
     }
 }
 
-impl From<Schedule> for Interleaving {
-    fn from(schedule: Schedule) -> Self {
+impl From<&Schedule> for Interleaving {
+    fn from(schedule: &Schedule) -> Self {
         let (threads, _) = schedule.interleaved().unwrap_or_default();
-        Self { mode: schedule.mode(), threads, unavailable: schedule.unavailable(), alone: None }
+        let unavailable = schedule.unavailable().cloned();
+        Self { mode: schedule.mode(), threads, unavailable, alone: None }
     }
 }
 
@@ -67,7 +68,7 @@ pub(super) fn estimator<'e>(
     criteria.estimator.unwrap_or_else(|| {
         let interleaved = Some(Mode::Interleaved);
         match Interleaving::summarize(executions) {
-            Ok(all) if all.map(|all| all.mode) == interleaved => Estimator::Pairwise,
+            Ok(all) if all.as_ref().map(|all| all.mode) == interleaved => Estimator::Pairwise,
             _ => Estimator::Minimum,
         }
     })
@@ -80,7 +81,7 @@ mod tests {
 
     fn executions(schedule: &[Schedule]) -> Vec<Execution> {
         let with = |schedule: &Schedule| Execution {
-            schedule: *schedule,
+            schedule: schedule.clone(),
             ..testing::execution(testing::request(), Vec::new())
         };
         schedule.iter().map(with).collect()
@@ -97,16 +98,16 @@ mod tests {
         assert_eq!(of(&[]), Ok(None));
         assert_eq!(of(&[Schedule::NotRequested]), alone(None));
         let (clock, children) =
-            (InterleavingUnavailable::NoClock, InterleavingUnavailable::ChildProcesses);
-        assert_eq!(of(&[impossible(children), impossible(clock)]), alone(Some(clock)));
-        assert_eq!(of(&[Schedule::NotRequested, impossible(clock)]), alone(Some(clock)));
+            (|| InterleavingUnavailable::NoClock, InterleavingUnavailable::ChildProcesses);
+        assert_eq!(of(&[impossible(children), impossible(clock())]), alone(Some(clock())));
+        assert_eq!(of(&[Schedule::NotRequested, impossible(clock())]), alone(Some(clock())));
         let interleaved = Interleaving {
             mode: Mode::Interleaved,
             threads: Threads::Together,
             unavailable: None,
             alone: None,
         };
-        let placed = Interleaving { threads: Threads::Placed, ..interleaved };
+        let placed = Interleaving { threads: Threads::Placed, ..interleaved.clone() };
         assert_eq!(of(&[Schedule::InterleavedThreads(1)]), Ok(Some(placed)));
         for other in [Schedule::Interleaved(1), Schedule::InterleavedFreeThreads(1)] {
             assert_eq!(of(&[Schedule::InterleavedThreads(1), other]), Err(Mixed));
@@ -115,7 +116,7 @@ mod tests {
             of(&[Schedule::Interleaved(1), Schedule::Interleaved(9)]),
             Ok(Some(interleaved))
         );
-        assert_eq!(of(&[Schedule::Interleaved(1), impossible(clock)]), Err(Mixed));
+        assert_eq!(of(&[Schedule::Interleaved(1), impossible(clock())]), Err(Mixed));
     }
 
     #[test]

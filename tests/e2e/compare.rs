@@ -129,9 +129,11 @@ fn identical_machine_code_is_not_measured() {
 fn identical_program_is_traced_once() {
     let project = TestProject::of("compared");
     let executed = project.beside("executed");
+    // What a traced execution creates is removed after it.
+    std::fs::write(&executed, "").unwrap();
     let note = format!(
         "use std::io::Write as _; \
-         let mut file = std::fs::File::options().create(true).append(true).open({executed:?}).unwrap(); \
+         let mut file = std::fs::File::options().append(true).open({executed:?}).unwrap(); \
          writeln!(file, \"once\").unwrap();"
     );
     project.replace(

@@ -17,7 +17,7 @@ const MAY_USE: [(&str, &[&str]); 32] = [
     ("stats", &["model"]),
     ("diagnosis", &["model", "stats"]),
     ("elf", &["model"]),
-    ("impact", &["elf"]),
+    ("impact", &["elf", "model"]),
     ("callgrind", &["elf"]),
     // Every line of the log passes through here.
     ("log", &["error", "model", "escape"]),

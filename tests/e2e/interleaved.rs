@@ -95,14 +95,14 @@ fn newest(project: &TestProject) -> (BTreeMap<String, Vec<StoredExecution>>, boo
 
 /// The reasons why executions were not interleaved; `None` for interleaved ones.
 fn unavailable_reasons(rows: &[StoredExecution]) -> BTreeSet<Option<InterleavingUnavailable>> {
-    let unavailable = |row: &StoredExecution| match row.outcome.as_ref().unwrap().schedule {
+    let unavailable = |row: &StoredExecution| match &row.outcome.as_ref().unwrap().schedule {
         Schedule::Interleaved(passed)
         | Schedule::InterleavedThreads(passed)
         | Schedule::InterleavedFreeThreads(passed) => {
-            assert!(passed > 0);
+            assert!(*passed > 0);
             None
         }
-        Schedule::Unavailable(unavailable) => Some(unavailable),
+        Schedule::Unavailable(unavailable) => Some(unavailable.clone()),
         Schedule::NotRequested => panic!("interleaving was requested"),
     };
     rows.iter().map(unavailable).collect()
@@ -195,7 +195,7 @@ fn interleaving_falls_back_and_failures_keep_their_version() {
         ("whole", Some(InterleavingUnavailable::Waits)),
     ] {
         let rows = rows(name);
-        assert_eq!(unavailable_reasons(&rows), BTreeSet::from([unavailable]), "{name}");
+        assert_eq!(unavailable_reasons(&rows), BTreeSet::from([unavailable.clone()]), "{name}");
         assert_eq!(rows.len(), EXECUTIONS, "{name}");
         assert_whole_pairs(&rows);
     }
@@ -248,10 +248,10 @@ fn benchmarks_with_threads_are_interleaved_or_the_report_says_why() {
         assert_eq!(unavailable_reasons(&rows), BTreeSet::from([None]), "{name}");
         assert_eq!(rows.len(), EXECUTIONS, "{name}");
         assert_whole_pairs(&rows);
-        let schedules = rows.iter().map(|row| row.outcome.as_ref().unwrap().schedule);
-        let with_threads = |one| matches!(one, Schedule::InterleavedThreads(_));
+        let schedules = rows.iter().map(|row| &row.outcome.as_ref().unwrap().schedule);
+        let with_threads = |one: &Schedule| matches!(one, Schedule::InterleavedThreads(_));
         assert_eq!(schedules.map(with_threads).collect::<BTreeSet<_>>().len(), 1, "{name}");
-        let first = rows[0].outcome.as_ref().unwrap().schedule;
+        let first = &rows[0].outcome.as_ref().unwrap().schedule;
         assert_eq!(with_threads(first), have_threads, "{name}");
     }
     let blocking = rows("blocks signals");
@@ -305,7 +305,7 @@ fn assert_finished(project: &TestProject, unavailable: Option<InterleavingUnavai
     assert!(is_finished);
     for name in ["good", "bad"] {
         assert_eq!(all[name].len(), EXECUTIONS);
-        assert_eq!(unavailable_reasons(&all[name]), BTreeSet::from([unavailable]));
+        assert_eq!(unavailable_reasons(&all[name]), BTreeSet::from([unavailable.clone()]));
         assert_whole_pairs(&all[name]);
     }
 }
@@ -402,5 +402,54 @@ fn libtest_gives_its_samples() {
             // Far from the three seconds that libtest may take, also where the machine is busy.
             assert!(execution.measured_time() < Duration::from_secs(1), "{benchmark}");
         }
+    }
+}
+
+#[test]
+#[ignore = "takes long"]
+fn benchmarks_by_other_clocks_run_sequentially() {
+    let counter = if cfg!(target_arch = "x86_64") {
+        "core::arch::x86_64::_rdtsc()"
+    } else {
+        "{ let c: u64; core::arch::asm!(\"mrs {}, cntvct_el0\", out(reg) c); c }"
+    };
+    let project = TestProject::of("native");
+    project.append("Cargo.toml", "\n[[bench]]\nname = \"clocks\"\nharness = false\n");
+    let source = "use fixture_native::sum;
+        extern \"C\" {
+            fn sem_init(semaphore: *mut [u64; 8], shared: i32, value: u32) -> i32;
+            fn sem_timedwait(semaphore: *mut [u64; 8], until: *const [i64; 2]) -> i32;
+        }
+        fn clocks(suite: &mut rbench_harness::Suite) {
+            suite.bench(\"std\", |bencher| bencher.iter(|| {
+                (sum(), std::time::SystemTime::now(), std::time::Instant::now())
+            }));
+            suite.bench(\"counter\", |bencher| bencher.iter(|| (sum(), unsafe { COUNTER })));
+            suite.bench(\"deadline\", |bencher| bencher.iter(|| {
+                let mut semaphore = [0; 8];
+                let until = [1_000_000_000, 0];
+                (sum(), unsafe { sem_init(&mut semaphore, 0, 0) + sem_timedwait(&mut semaphore, &until) })
+            }));
+        }
+        rbench_harness::main!(clocks);\n";
+    project.write("benches/clocks.rs", &source.replace("COUNTER", counter));
+    project.commit("Base");
+    project.replace("src/lib.rs", "(0..200).map(black_box)", "(0..201).map(black_box)");
+    project.commit("Head");
+    let traced = [&COMPARE[..1], &COMPARE[2..], &["--filter", "^(std|counter|deadline)$"]].concat();
+    let outcome = project.rbench(&traced).ok();
+    outcome.assert_stdout_has(&[
+        "because it reads the processor's counter, which",
+        "time: counter",
+        "because it waits for a point in time, which",
+        "version runs: deadline",
+    ]);
+    let (all, _) = newest(&project);
+    for (name, unavailable) in [
+        ("std", None),
+        ("counter", Some(InterleavingUnavailable::Counter)),
+        ("deadline", Some(InterleavingUnavailable::Deadline)),
+    ] {
+        assert_eq!(unavailable_reasons(&all[name]), BTreeSet::from([unavailable]), "{name}");
     }
 }

@@ -33,6 +33,7 @@ mod exec;
 mod explain;
 mod first_use;
 mod harness;
+mod held;
 mod history;
 mod honoured;
 mod identical;

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::support::TestProject;
 
@@ -57,7 +57,7 @@ fn programs_are_decided_by_the_time_that_suits_them() {
         (rounds, &["cpu", "peak-memory"][..], Value::Null),
         (sleep, &["peak-memory", "wall"], "waits".into()),
         (start, &["cpu", "peak-memory", "wall"], "starts_processes".into()),
-        (&write, &["cpu", "peak-memory", "wall"], "not_private".into()),
+        (&write, &["cpu", "peak-memory", "wall"], json!({ "shared": file })),
     ] {
         let rows = rows(&report, id);
         assert_eq!(rows.keys().copied().collect::<Vec<_>>(), metrics, "{id}");

@@ -8,9 +8,13 @@ use std::{
     process::Command,
 };
 
-use cargo_rbench::process::{
-    Ending,
-    trace::{Observation, Observed, Plan, RUNNER_PORT, TRACER, with_breakpoints},
+use cargo_rbench::{
+    elf::{counter_reads, kept_functions},
+    model::InterleavingUnavailable,
+    process::{
+        Ending,
+        trace::{Observation, Observed, Plan, RUNNER_PORT, TRACER, with_breakpoints},
+    },
 };
 use object::{Object as _, ObjectSymbol as _};
 
@@ -87,8 +91,11 @@ impl Program {
     }
 
     fn plan(&self, executable: &Path) -> Plan {
+        let bytes = fs::read(self.path().join("p")).unwrap();
+        let functions = kept_functions(&bytes).unwrap_or_default();
         Plan {
             executable: executable.to_owned(),
+            counter_reads: counter_reads(&bytes, &functions).unwrap(),
             functions: self.functions.iter().map(|(address, _)| *address).collect(),
             report: self.path().join("report"),
             ..Plan::default()
@@ -454,4 +461,103 @@ fn main() {
 #[test]
 fn clock_ahead_shortens_work_but_not_waits() {
     assert_eq!(Program::compile(TIMES).run_ahead(49), Ending::Exited(7));
+}
+
+/// Reads a clock, or waits until a point in time, in the way that its argument names.
+const CLOCKS: &str = r#"
+use std::{arch::asm, ffi::{c_char, c_int, c_long, c_void}, sync::mpsc, thread, time::{Duration, Instant, SystemTime}};
+#[repr(C)] struct Time(i64, i64);
+extern "C" {
+    fn clock_gettime(id: c_int, time: *mut Time) -> c_int;
+    fn gettimeofday(time: *mut Time, zone: usize) -> c_int;
+    fn time(time: usize) -> i64;
+    fn syscall(number: c_long, ...) -> c_long;
+    fn dlopen(name: *const c_char, flags: c_int) -> *mut c_void;
+    fn dlsym(library: *mut c_void, name: *const c_char) -> *mut c_void;
+    fn sem_init(semaphore: *mut [u64; 8], shared: c_int, value: u32) -> c_int;
+    fn sem_timedwait(semaphore: *mut [u64; 8], until: *const Time) -> c_int;
+    fn timerfd_create(id: c_int, flags: c_int) -> c_int;
+    fn timerfd_settime(timer: c_int, flags: c_int, new: *const [Time; 2], old: usize) -> c_int;
+}
+#[cfg(target_arch = "x86_64")]
+mod of_processor {
+    pub const NUMBER: i64 = 228;
+    pub const NAME: &[u8] = b"__vdso_clock_gettime\0";
+    pub fn counter() -> u64 { unsafe { core::arch::x86_64::_rdtsc() } }
+    pub unsafe fn call(id: i64, time: *mut super::Time) {
+        super::asm!("syscall", inlateout("rax") NUMBER => _, in("rdi") id, in("rsi") time, out("rcx") _, out("r11") _);
+    }
+}
+#[cfg(target_arch = "aarch64")]
+mod of_processor {
+    pub const NUMBER: i64 = 113;
+    pub const NAME: &[u8] = b"__kernel_clock_gettime\0";
+    pub fn counter() -> u64 { let c: u64; unsafe { super::asm!("mrs {}, cntvct_el0", out(reg) c) }; c }
+    pub unsafe fn call(id: i64, time: *mut super::Time) {
+        super::asm!("svc 0", in("x8") NUMBER, inlateout("x0") id => _, in("x1") time);
+    }
+}
+use of_processor::*;
+fn main() {
+    let way = std::env::args().nth(1).unwrap();
+    let mut now = Time(0, 0);
+    if way == "counter in set-up" { std::hint::black_box(counter()); }
+    let start = Instant::now();
+    unsafe { match &*way {
+        "replaced" => {
+            std::hint::black_box(SystemTime::now());
+            gettimeofday(&mut now, 0);
+            time(0);
+            thread::sleep(Duration::from_millis(1));
+            thread::park_timeout(Duration::from_millis(1));
+            let (_sender, receiver) = mpsc::channel::<()>();
+            assert!(receiver.recv_timeout(Duration::from_millis(1)).is_err());
+        }
+        "counter" => { std::hint::black_box(counter()); }
+        "function of the kernel" => {
+            let library = dlopen(b"linux-vdso.so.1\0".as_ptr().cast(), 5);
+            let function: unsafe extern "C" fn(c_int, *mut Time) -> c_int =
+                std::mem::transmute(dlsym(library, NAME.as_ptr().cast()));
+            assert_eq!(function(0, &mut now), 0);
+        }
+        "system call" => call(1, &mut now),
+        "CPU time" => call(3, &mut now),
+        "call by the C library" => assert_eq!(syscall(NUMBER, 0_i64, &mut now), 0),
+        "semaphore" => {
+            let mut semaphore = [0; 8];
+            sem_init(&mut semaphore, 0, 0);
+            clock_gettime(0, &mut now);
+            now.1 = 999_999_999;
+            assert_eq!(sem_timedwait(&mut semaphore, &now), -1);
+        }
+        "timer" => {
+            clock_gettime(1, &mut now);
+            let new = [Time(0, 0), Time(now.0 + 1, now.1)];
+            assert_eq!(timerfd_settime(timerfd_create(1, 0), 1, &new, 0), 0);
+        }
+        _ => {}
+    } }
+    assert!(start.elapsed() < Duration::from_secs(5));
+}
+"#;
+
+#[test]
+fn clocks_that_do_not_stand_still_are_recorded() {
+    use InterleavingUnavailable::{Counter, Deadline, KernelClock};
+    let program = Program::compile(CLOCKS);
+    for (way, expected) in [
+        ("replaced", None),
+        ("CPU time", None),
+        ("counter in set-up", None),
+        ("counter", Some(Counter)),
+        ("function of the kernel", Some(KernelClock)),
+        ("system call", Some(KernelClock)),
+        ("call by the C library", Some(KernelClock)),
+        ("semaphore", Some(Deadline)),
+        ("timer", Some(Deadline)),
+    ] {
+        let (observed, ending) = program.run(&[way]);
+        assert_eq!(ending, Ending::Exited(0), "{way}");
+        assert_eq!(observed.other_clock, expected, "{way}");
+    }
 }

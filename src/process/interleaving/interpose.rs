@@ -14,11 +14,12 @@ use core::{
     ptr::{addr_of, addr_of_mut, copy_nonoverlapping, null_mut},
     slice,
     sync::atomic::{
-        AtomicBool, AtomicI64, AtomicPtr, AtomicU32, AtomicUsize,
+        AtomicBool, AtomicI32, AtomicI64, AtomicPtr, AtomicU32, AtomicUsize,
         Ordering::{Acquire, Relaxed, Release},
     },
 };
 
+use clocks::{clock_gettime, is_replaced, monotonic, note_ahead};
 use own_time::{Clocks, OwnTime, State};
 use page::{Page, READINGS};
 use system::*;
@@ -29,115 +30,69 @@ static PAGE: AtomicPtr<Page> = AtomicPtr::new(null_mut());
 static MEMBER: AtomicUsize = AtomicUsize::new(0);
 /// The process that joined: its forks do not interleave.
 static PROCESS: AtomicU32 = AtomicU32::new(0);
-/// The thread that hands over: the first one, by its kernel id and its libc id.
+/// The thread that hands over: the first one, by its kernel id and its thread pointer.
 static OWNER: AtomicU32 = AtomicU32::new(0);
-static OWNER_IN_LIBC: AtomicUsize = AtomicUsize::new(0);
+static OWNER_POINTER: AtomicUsize = AtomicUsize::new(0);
 static TIME: OwnTime = OwnTime::new();
 /// True while the time is being changed: a signal handler may read the clock meanwhile.
 static IS_CHANGING: AtomicBool = AtomicBool::new(false);
 /// Start of the current time slice, by the real clock.
 static BEGAN: AtomicI64 = AtomicI64::new(0);
 
-/// True for a clock of the real world, as opposed to a thread's or a process's CPU time.
-fn is_replaced(id: c_int) -> bool {
-    matches!(id, 0 | CLOCK_MONOTONIC | 4..=7 | 11)
+/// The time after it stood still.
+struct Changed {
+    /// The real time, in ns.
+    real: i64,
+    /// The process's time by the clock that was read.
+    shown: Timespec,
 }
 
-/// The clock that is read instead. Coarse clocks show less than the time waited.
-fn exact(id: c_int) -> c_int {
-    match id {
-        5 => 0,
-        6 => CLOCK_MONOTONIC,
-        other => other,
+/// Stops the time at a reading of this clock, hands over or accounts for interruptions, and lets it go on. None if
+/// nothing is to be done. All this happens after the end of a measurement is known,
+/// and before the next one begins.
+#[cold]
+#[inline(never)]
+fn change(page: &Page, id: c_int, reading: i64) -> Option<Changed> {
+    let now = monotonic(id, reading);
+    let passed = now - BEGAN.load(Relaxed);
+    // A clock that was set back is read as if the slice were over.
+    let is_over = (passed < 0 || passed >= page.quantum.load(Relaxed))
+        && page.gone[partner()].load(Acquire) == 0
+        && page.given_up[MEMBER.load(Relaxed)].load(Relaxed) == 0
+        && thread() == OWNER.load(Relaxed);
+    let is_hurrying = TIME.is_hurrying();
+    // Where other threads work, it cannot be known who took the CPU: it may have been one of them.
+    let is_alone = !threads::is_active();
+    if !(is_over || is_hurrying || is_alone) || IS_CHANGING.swap(true, Acquire) {
+        TIME.note(now);
+        return None;
     }
+    let ahead = note_ahead(id);
+    let now = reading - ahead;
+    if is_alone {
+        TIME.settle(now, &Own);
+    } else {
+        TIME.stand_still(now);
+    }
+    if is_hurrying {
+        TIME.hurry();
+    }
+    let now = if is_over { switch_if_due(page, now) } else { TIME.go_on(&Own) };
+    IS_CHANGING.store(false, Release);
+    TIME.read(now).map(|time| Changed { real: now, shown: Timespec::of(time + ahead) })
 }
 
-#[no_mangle]
-unsafe extern "C" fn clock_gettime(id: c_int, out: *mut Timespec) -> c_int {
-    let page = PAGE.load(Acquire);
-    if page.is_null() || !is_replaced(id) {
-        // SAFETY: the arguments are the caller's.
-        return unsafe { real_clock()(id, out) };
-    }
-    let id = exact(id);
-    // SAFETY: the mapping lasts as long as the process.
-    let page = unsafe { &*page };
-    if is_owner() {
-        let mut now = nanoseconds(CLOCK_MONOTONIC);
-        let is_over = now - BEGAN.load(Relaxed) >= page.quantum.load(Relaxed)
-            && page.gone[partner()].load(Acquire) == 0
-            && page.given_up[MEMBER.load(Relaxed)].load(Relaxed) == 0
-            && thread() == OWNER.load(Relaxed);
-        // Where other threads work, it cannot be known who took the CPU: it may have been one of them.
-        let is_due = !threads::is_active() && TIME.is_due(now);
-        // Both happen after the end of a measurement is known, and before the next one begins.
-        let is_hurrying = TIME.is_hurrying();
-        if (is_over || is_hurrying || is_due) && !IS_CHANGING.swap(true, Acquire) {
-            if threads::is_active() {
-                TIME.stand_still(now);
-            } else {
-                TIME.settle(now, &Own);
-            }
-            if is_hurrying {
-                TIME.hurry();
-            }
-            now = if is_over { switch_if_due(page, now) } else { TIME.go_on(&Own) };
-            IS_CHANGING.store(false, Release);
-        }
-        // It stands still for a signal handler that interrupts a hand-over.
-        if let Some(reading) = TIME.read(now) {
-            if id == CLOCK_MONOTONIC {
-                let time = page.jumps_after[MEMBER.load(Relaxed)].load(Relaxed);
-                if keep(page, reading - TIME.gained()) == FIRST && time > 0 {
-                    TIME.run_at(1, now);
-                    TIME.jump_after(time, now);
-                }
-            }
-            // SAFETY: the caller has a place for the time there.
-            unsafe { *out = Timespec::of(reading + ahead(id)) };
-            return 0;
-        }
-    }
-    let mut state = TIME.state();
-    loop {
-        // SAFETY: as above.
-        let status = unsafe { real_clock()(id, out) };
-        if status != 0 {
-            return status;
-        }
-        // Had the process stopped or resumed in between, time would go back.
-        let after = TIME.state();
-        if after == state {
-            break;
-        }
-        state = after;
-    }
-    // SAFETY: the call has written the time there.
-    let out = unsafe { &mut *out };
-    *out = Timespec::of(match state {
-        State::Behind(left_out) => out.total() - left_out,
-        State::Still(stood) => stood + ahead(id),
-    });
-    0
-}
+/// The kernel's account of the first thread, an open file; negative where it does not show all that others take.
+static ACCOUNT: AtomicI32 = AtomicI32::new(-1);
 
-/// Offset of a clock to the monotonic one: clocks differ by an offset, and not in speed.
-fn ahead(id: c_int) -> i64 {
-    const LONGEST_PAIR: i64 = 1_000;
-    if id == CLOCK_MONOTONIC {
-        return 0;
+/// Opens the account. No other thread runs yet.
+fn open_account(page: &Page) {
+    const CLOSES_AT_EXEC: c_int = 0o2_000_000;
+    if page.has_no_host.load(Relaxed) != 0 {
+        // SAFETY: the name ends with a zero.
+        let file = unsafe { open(name(b"/proc/thread-self/schedstat\0").as_ptr(), CLOSES_AT_EXEC) };
+        ACCOUNT.store(file, Relaxed);
     }
-    let mut before = nanoseconds(CLOCK_MONOTONIC);
-    // An interruption between the two would be part of the difference. Some machines never are as fast.
-    for _ in 0..10 {
-        let time = nanoseconds(id);
-        let after = nanoseconds(CLOCK_MONOTONIC);
-        if after - before < LONGEST_PAIR {
-            return time - after;
-        }
-        before = after;
-    }
-    nanoseconds(id) - nanoseconds(CLOCK_MONOTONIC)
 }
 
 /// The clocks of the first thread.
@@ -152,6 +107,26 @@ impl Clocks for Own {
         nanoseconds(CLOCK_THREAD_CPUTIME)
     }
 
+    fn others(&self) -> i64 {
+        nanoseconds(CLOCK_PROCESS_CPUTIME) - nanoseconds(CLOCK_THREAD_CPUTIME)
+    }
+
+    fn delay(&self) -> Option<i64> {
+        let account = ACCOUNT.load(Relaxed);
+        if account < 0 {
+            return None;
+        }
+        let mut text = [0_u8; 80];
+        // SAFETY: the place is as large as said. The program may have closed the file: then nothing is read.
+        let length = unsafe { pread(account, text.as_mut_ptr().cast(), text.len(), 0) };
+        // CPU time, delay, number of times that it got the CPU.
+        let mut words = text.get(..usize::try_from(length).ok()?)?.split(|byte| *byte == b' ');
+        let delay = words.nth(1)?;
+        delay.iter().try_fold(0_i64, |sum, digit| {
+            digit.is_ascii_digit().then(|| sum.wrapping_mul(10) + i64::from(digit - b'0'))
+        })
+    }
+
     fn waits(&self) -> i64 {
         let mut usage = [0; 18];
         // SAFETY: the place is as large as the type that libc fills.
@@ -164,13 +139,28 @@ impl Clocks for Own {
 /// too.
 const FIRST: u64 = 10;
 
-/// Keeps a reading of the first thread; returns the number of those before it. A process that it forks writes there too.
-fn keep(page: &Page, reading: i64) -> u64 {
-    let own = MEMBER.load(Relaxed);
+/// Keeps a reading of the first thread by the monotonic clock. A process that it forks writes there too.
+#[inline(always)]
+fn keep(page: &Page, reading: i64) {
+    let own = MEMBER.load(Relaxed) % 2;
     let index = page.read[own].load(Relaxed);
     page.readings[own][index as usize % READINGS].store(reading, Relaxed);
     page.read[own].store(index + 1, Relaxed);
-    index
+    if index == FIRST {
+        begin_to_jump(page);
+    }
+}
+
+/// The harness has found out how long an iteration takes: the clock is to jump, if it is to at all.
+#[cold]
+#[inline(never)]
+fn begin_to_jump(page: &Page) {
+    let after = page.jumps_after[MEMBER.load(Relaxed)].load(Relaxed);
+    if after > 0 {
+        let now = nanoseconds(CLOCK_MONOTONIC);
+        TIME.run_at(1, now);
+        TIME.jump_after(after, now);
+    }
 }
 
 /// Hands over if the time slice is used up, and waits until it is this process's turn again. Returns the real time. The
@@ -259,8 +249,7 @@ fn partner() -> usize {
 
 /// True if this may be the thread that hands over. A fast check, which also holds in a forked process.
 fn is_owner() -> bool {
-    // SAFETY: it takes nothing.
-    (unsafe { pthread_self() }) == OWNER_IN_LIBC.load(Relaxed)
+    thread_pointer() == OWNER_POINTER.load(Relaxed)
 }
 
 fn thread() -> u32 {
@@ -352,14 +341,17 @@ extern "C" fn join() {
         MEMBER.store(own, Relaxed);
         PROCESS.store(getpid() as u32, Relaxed);
         OWNER.store(thread(), Relaxed);
-        OWNER_IN_LIBC.store(pthread_self(), Relaxed);
+        OWNER_POINTER.store(thread_pointer(), Relaxed);
         if (*page).stops_threads.load(Relaxed) != 0 {
             threads::prepare();
             placement::prepare(&*page);
+            TIME.wait_longer((*page).quantum.load(Relaxed));
         } else {
             // A process that wakes its partner is not preempted by it, but continues until it waits itself.
             sched_setscheduler(0, SCHED_BATCH, &0);
         }
+        clocks::prepare();
+        open_account(&*page);
         TIME.stand_still(nanoseconds(CLOCK_MONOTONIC));
         code::find();
         // A second process of the same execution joins again.
@@ -413,7 +405,7 @@ extern "C" fn leave() {
     page.gone[own].store(1, Release);
     pass(page);
     // Code that still runs, like destructors, does not hand over.
-    OWNER_IN_LIBC.store(0, Relaxed);
+    OWNER_POINTER.store(0, Relaxed);
 }
 
 #[used]

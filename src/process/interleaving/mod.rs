@@ -5,21 +5,26 @@
 //! hands over to the partner and waits. Its own time excludes this wait. The executables are not changed.
 
 #[cfg(test)]
+#[expect(dead_code, reason = "the library uses all of it")]
 mod own_time;
 mod page;
 
 use std::{
+    fs,
     mem::offset_of,
     os::fd::{AsRawFd, OwnedFd},
     path::{Path, PathBuf},
     process::Command,
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering},
+    },
     time::Duration,
 };
 
 use rustix::{
     fs::{Mode, OFlags, open},
-    process::{getpid, set_child_subreaper},
+    process::{Pid, getpid, set_child_subreaper},
     time::{ClockId, clock_gettime},
 };
 
@@ -27,6 +32,7 @@ pub use self::page::READINGS as MOST_READINGS;
 use self::page::{Page, READINGS};
 pub use super::preload::LIBRARY_FLAGS;
 use super::preload::{OWN, SharedMemory, inherit, library_source, moved, preload};
+use super::stand_still::StandStill;
 use crate::{
     error::{Context, Exit, Result},
     model::Threads,
@@ -37,6 +43,7 @@ pub const LIBRARY_SOURCE: &str = library_source!(
     "interpose.rs",
     "own_time": "own_time.rs",
     "page": "page.rs",
+    "clocks": "clocks.rs",
     "code": "code.rs",
     "threads": "threads.rs",
     "placement": "placement.rs",
@@ -62,7 +69,17 @@ pub fn own_directory() -> PathBuf {
 
 /// The memory that two interleaved processes share.
 #[derive(Debug)]
-pub struct SharedPage(SharedMemory);
+pub struct SharedPage(SharedMemory, Pair);
+
+/// What rbench knows of two interleaved processes while they run.
+#[derive(Debug, Default)]
+struct Pair {
+    /// The ids of both, 0 for one that does not run.
+    running: [AtomicI32; 2],
+    /// The run time of one of them alone, in ms.
+    alone: AtomicU64,
+    stands_still: AtomicBool,
+}
 
 /// Statistics of an interleaved process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,13 +119,15 @@ impl SharedPage {
         let page = SharedMemory::new::<Page>(library)?;
         let quantum = i64::try_from(slice.as_nanos()).unwrap_or(i64::MAX);
         page.write(offset_of!(Page, quantum), &quantum.to_ne_bytes())?;
+        let has_no_host = u32::from(!host_takes_time());
+        page.write(offset_of!(Page, has_no_host), &has_no_host.to_ne_bytes())?;
         let mut mask = [0_u64; 16];
         for (index, bits) in mask.iter_mut().enumerate() {
             let own = cpus.iter().filter(|cpu| **cpu / 64 == index);
             *bits = own.fold(0, |bits, cpu| bits | 1 << (cpu % 64));
         }
         page.write(offset_of!(Page, cpus), &mask.map(u64::to_ne_bytes).concat())?;
-        Ok(Arc::new(Self(page)))
+        Ok(Arc::new(Self(page, Pair::default())))
     }
 
     /// Stops the other threads of both processes while their partner runs. Placed, each one gets a CPU in turn when it
@@ -129,10 +148,28 @@ impl SharedPage {
         Ok(InterleavedProcess { page, index, directory, keeps_addresses: true, is_program: false })
     }
 
+    /// Sets the run time of one process alone, for which it may wait without handing over.
+    pub fn expect_run_time(&self, alone: Duration) {
+        let alone = u64::try_from(alone.as_millis()).unwrap_or(u64::MAX);
+        self.1.alone.store(alone, Ordering::Relaxed);
+    }
+
+    /// True if both processes were ended because neither went on.
+    pub fn stands_still(&self) -> bool {
+        self.1.stands_still.load(Ordering::Relaxed)
+    }
+
     /// Lets the other process continue without this one.
     fn leave(&self, index: usize) -> Result<()> {
         self.0.write(offset_of!(Page, gone) + 4 * index, &1_u32.to_ne_bytes())
     }
+}
+
+/// True unless the kernel's account of all CPUs shows that no host has taken time since the start.
+fn host_takes_time() -> bool {
+    const STOLEN: usize = 8;
+    let account = fs::read_to_string("/proc/stat").unwrap_or_default();
+    account.split_whitespace().nth(STOLEN) != Some("0")
 }
 
 /// Gives this process, after exec, its stack, heap and libraries at fixed addresses, the same in every process that
@@ -219,6 +256,45 @@ impl InterleavedProcess {
         };
         write(offset_of!(Page, jumps_after), time)?;
         write(offset_of!(Page, speed), i64::from(speed.max(1)))
+    }
+
+    /// Notes that it runs with this id, or runs no longer.
+    pub(super) fn note_running(&self, id: Option<Pid>) {
+        let id = id.map_or(0, Pid::as_raw_pid);
+        self.page.1.running[self.index].store(id, Ordering::Relaxed);
+    }
+
+    /// A decision about this process and its partner; `None` without a partner, and for programs, of which neither waits
+    /// for a time slice.
+    pub(super) fn stand_still(&self) -> Result<Option<StandStill>> {
+        let has_partner =
+            u32::from_ne_bytes(self.page.0.read(offset_of!(Page, gone) + 4 * (1 - self.index))?)
+                == 0;
+        let alone = Duration::from_millis(self.page.1.alone.load(Ordering::Relaxed));
+        Ok((has_partner && !self.is_program).then(|| StandStill::new(alone)))
+    }
+
+    /// True if both stand still, by this process or by its partner. `cpu` is the CPU time of a process with all that it
+    /// started.
+    pub(super) fn stands_still(
+        &self,
+        still: &mut StandStill,
+        now: Duration,
+        cpu: impl Fn(Pid) -> Duration,
+    ) -> Result<bool> {
+        if self.page.stands_still() {
+            return Ok(true);
+        }
+        let running = self.page.1.running.each_ref().map(|id| id.load(Ordering::Relaxed));
+        // Only one of them runs, or has been started.
+        let [Some(one), Some(other)] = running.map(Pid::from_raw) else { return Ok(false) };
+        let passed = offset_of!(Page, passed);
+        let passed = self.page.0.number(passed)?.wrapping_add(self.page.0.number(passed + 8)?);
+        let is_reached = still.is_reached(now, passed, || cpu(one) + cpu(other));
+        if is_reached {
+            self.page.1.stands_still.store(true, Ordering::Relaxed);
+        }
+        Ok(is_reached)
     }
 
     /// Its index, 0 or 1.

@@ -20,6 +20,8 @@ const LEAST_TAKEN: i64 = 2_000;
 /// How far the time jumps, in ns: as long as libtest measures before it ends in any case.
 pub const JUMP: i64 = 3_000_000_001;
 
+const SECOND: i64 = 1_000_000_000;
+
 /// The clocks of one thread. Times are in ns.
 pub trait Clocks {
     /// The real time, which never goes back.
@@ -27,12 +29,16 @@ pub trait Clocks {
     fn cpu_time(&self) -> i64;
     /// Number of voluntary context switches of this thread.
     fn waits(&self) -> i64;
+    /// CPU time of the process's other threads.
+    fn others(&self) -> i64;
+    /// Total time in which this thread was ready to run and another one had its CPU. None if others may take more: the host
+    /// of a virtual machine.
+    fn delay(&self) -> Option<i64>;
 }
 
 /// The own time of a process. Its first thread accounts for the excluded intervals.
 pub struct OwnTime {
-    /// Twice the time excluded up to now; or, while the time stands still, one more than twice the time at which it
-    /// does. In one number, so that other threads never see one without the other.
+    /// In one number, so that other threads never see one part without the others.
     state: AtomicI64,
     /// Last clock reading of the first thread, by the real clock.
     last: AtomicI64,
@@ -42,17 +48,65 @@ pub struct OwnTime {
     cpu_time: AtomicI64,
     /// Number of voluntary context switches of the thread then.
     waits: AtomicI64,
+    /// CPU time of the process's other threads when it was last read.
+    others: AtomicI64,
+    /// Time in which the thread had to wait for its CPU when that was last read.
+    delay: AtomicI64,
+    /// For how long after `known` a reading needs nothing but a subtraction, in ns.
+    patience: AtomicI64,
+    /// The same while it runs as fast as the real time.
+    usual_patience: AtomicI64,
     /// How many times as fast as the real time it runs.
     speed: AtomicI64,
     /// The own time up to which it has gone ahead.
     hurried: AtomicI64,
     /// How much it has gone ahead.
     gained: AtomicI64,
+    /// How much the real time is ahead of it and of what it has gained, while it runs.
+    ahead: AtomicI64,
     /// It jumps once this time has passed, without what it has gained.
     jumps_after: AtomicI64,
 }
 
-/// The state of the time at one moment.
+/// A time as `seconds << 30 | nanoseconds`: ordered like the times, and its parts cost no division.
+pub fn packed(seconds: i64, nanoseconds: i64) -> i64 {
+    seconds << 30 | nanoseconds
+}
+
+/// The seconds and nanoseconds of such a time.
+pub fn unpacked(packed: i64) -> (i64, i64) {
+    (packed >> 30, packed & ((1 << 30) - 1))
+}
+
+/// The state of the time at one moment, as twice the [packed] time left out up to now; or, while it stands still, one more
+/// than twice the time at which it does.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Moment(i64);
+
+impl Moment {
+    fn new(state: State) -> Self {
+        let (time, is_still) = match state {
+            State::Behind(left_out) => (left_out, 0),
+            State::Still(stood) => (stood, 1),
+        };
+        let [seconds, rest] = [time.div_euclid(SECOND), time.rem_euclid(SECOND)];
+        Self(packed(seconds, rest) << 1 | is_still)
+    }
+
+    /// The seconds and nanoseconds left out, if it runs.
+    pub fn left_out(self) -> Option<(i64, i64)> {
+        if self.0 & 1 == 0 { Some(unpacked(self.0 >> 1)) } else { None }
+    }
+
+    /// The same in ns.
+    pub fn state(self) -> State {
+        let (seconds, rest) = unpacked(self.0 >> 1);
+        let time = seconds * SECOND + rest;
+        if self.0 & 1 == 0 { State::Behind(time) } else { State::Still(time) }
+    }
+}
+
+/// The state of the time. In ns.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum State {
     /// It runs, this much behind the real time.
@@ -70,9 +124,14 @@ impl OwnTime {
             known: AtomicI64::new(0),
             cpu_time: AtomicI64::new(0),
             waits: AtomicI64::new(0),
+            others: AtomicI64::new(0),
+            delay: AtomicI64::new(0),
+            patience: AtomicI64::new(LONGEST_KNOWN),
+            usual_patience: AtomicI64::new(LONGEST_KNOWN),
             speed: AtomicI64::new(1),
             hurried: AtomicI64::new(0),
             gained: AtomicI64::new(0),
+            ahead: AtomicI64::new(0),
             jumps_after: AtomicI64::new(i64::MAX),
         }
     }
@@ -83,6 +142,7 @@ impl OwnTime {
             self.hurried.store(own, Relaxed);
         }
         self.speed.store(speed, Relaxed);
+        self.choose_patience();
     }
 
     /// Lets it [jump](JUMP) the first time it goes ahead after this much time from `now` on.
@@ -90,11 +150,17 @@ impl OwnTime {
         if let Some(own) = self.read(now) {
             self.jumps_after.store((own - self.gained()).saturating_add(time), Relaxed);
         }
+        self.choose_patience();
     }
 
     /// How much it has gone ahead up to now.
     pub fn gained(&self) -> i64 {
         self.gained.load(Relaxed)
+    }
+
+    /// The time at `now` without what it has gained, while it runs.
+    pub fn without_gain(&self, now: i64) -> i64 {
+        now - self.ahead.load(Relaxed)
     }
 
     /// True if it runs faster than the real time, or is about to jump.
@@ -109,27 +175,66 @@ impl OwnTime {
             if stood - self.gained() >= self.jumps_after.load(Relaxed) {
                 self.jumps_after.store(i64::MAX, Relaxed);
                 gained += JUMP;
+                self.choose_patience();
             }
             self.gained.fetch_add(gained, Relaxed);
             self.hurried.store(stood + gained, Relaxed);
-            self.state.store(((stood + gained) << 1) | 1, Release);
+            self.set(State::Still(stood + gained));
         }
     }
 
     /// The current state.
     pub fn state(&self) -> State {
-        let state = self.state.load(Acquire);
-        if state & 1 == 0 { State::Behind(state >> 1) } else { State::Still(state >> 1) }
+        self.moment().state()
     }
 
-    /// True if interruptions up to `now` are to be accounted for.
+    /// The same as one number.
+    pub fn moment(&self) -> Moment {
+        Moment(self.state.load(Acquire))
+    }
+
+    fn set(&self, state: State) {
+        self.state.store(Moment::new(state).0, Release);
+    }
+
+    /// Lets a reading need nothing but a subtraction for this long after the time went on: for processes whose interruptions
+    /// are not accounted for.
+    pub fn wait_longer(&self, patience: i64) {
+        self.usual_patience.store(patience, Relaxed);
+        self.choose_patience();
+    }
+
+    fn choose_patience(&self) {
+        let usual = self.usual_patience.load(Relaxed);
+        self.patience.store(if self.is_hurrying() { 0 } else { usual }, Relaxed);
+    }
+
+    /// True if interruptions up to `now` are to be accounted for, or if it runs faster than the real time; also if a clock
+    /// was set back.
+    #[allow(clippy::cast_sign_loss)]
     pub fn is_due(&self, now: i64) -> bool {
-        now - self.known.load(Relaxed) >= LONGEST_KNOWN
+        let passed = now - self.known.load(Relaxed);
+        passed as u64 >= self.patience.load(Relaxed) as u64
+    }
+
+    /// The same for a clock that may be behind.
+    pub fn is_past(&self, now: i64) -> bool {
+        now > self.known.load(Relaxed) && self.is_due(now)
+    }
+
+    /// Notes a reading of the first thread.
+    pub fn note(&self, now: i64) {
+        self.last.store(now, Relaxed);
+    }
+
+    /// Notes such a reading by a clock that may be behind.
+    pub fn note_at_least(&self, now: i64) {
+        self.last.fetch_max(now, Relaxed);
     }
 
     /// The time for the first thread; none while it stands still.
     pub fn read(&self, now: i64) -> Option<i64> {
-        self.last.store(now, Relaxed);
+        self.note(now);
         match self.state() {
             State::Behind(left_out) => Some(now - left_out),
             State::Still(_) => None,
@@ -142,27 +247,40 @@ impl OwnTime {
     }
 
     /// Stops the time at `now`, and excludes the intervals in which others had the CPU since the clock was read last:
-    /// by the kernel's account, they are no CPU time of the thread. Nor are its waits for a lock, a disk or a timer,
+    /// by the kernel's account, they are no CPU time of the process. Nor are its waits for a lock, a disk or a timer,
     /// but these stay included.
     pub fn settle(&self, now: i64, clocks: &impl Clocks) {
         let cpu_time = clocks.cpu_time();
         let needed = cpu_time - self.cpu_time.swap(cpu_time, Relaxed);
         let known = self.known.load(Relaxed);
         let missing = now - known - needed;
-        // All the time before the last reading may have been lost. The rest was lost after it.
-        let taken = missing - (self.last.load(Relaxed) - known);
         // A forked process has used less CPU time than the process that it is a copy of.
         if missing < LEAST_TAKEN || needed < 0 {
             return self.stop(now, 0);
         }
+        // Some kernels do not count as CPU time what a thread's own system calls cause: the processing of packets that it
+        // sends to itself. That is no delay.
+        let delayed =
+            clocks.delay().map_or(missing, |delay| delay - self.delay.swap(delay, Relaxed));
+        // On one CPU, its own threads interrupt it too.
+        let missing = missing.min(delayed) - self.worked(clocks);
+        // All the time before the last reading may have been lost. The rest was lost after it. By a clock whose offset is not
+        // quite known, the last reading may seem to be elsewhere.
+        let taken = missing - (self.last.load(Relaxed).clamp(known, now.max(known)) - known);
         let waits = clocks.waits();
         let is_interrupted = waits == self.waits.swap(waits, Relaxed) && taken >= LEAST_TAKEN;
         self.stop(now, if is_interrupted { taken } else { 0 });
     }
 
+    /// CPU time of the process's other threads since this was last called.
+    pub fn worked(&self, clocks: &impl Clocks) -> i64 {
+        let others = clocks.others();
+        (others - self.others.swap(others, Relaxed)).max(0)
+    }
+
     fn stop(&self, now: i64, taken: i64) {
         if let State::Behind(left_out) = self.state() {
-            self.state.store(((now - left_out - taken) << 1) | 1, Release);
+            self.set(State::Still(now - left_out - taken));
         }
     }
 
@@ -173,14 +291,21 @@ impl OwnTime {
         self.known.store(now, Relaxed);
         self.last.store(now, Relaxed);
         if let State::Still(stood) = self.state() {
-            self.state.store((now - stood) << 1, Release);
+            self.ahead.store(now - stood + self.gained(), Relaxed);
+            self.set(State::Behind(now - stood));
         }
         now
     }
 
-    /// The same, after the thread has waited.
+    /// The same, after the thread has waited for its partner. What its other threads have done since they were last
+    /// [asked](Self::worked) is work of the process: alone, it would have had the CPU for that.
     pub fn go_on_after_wait(&self, clocks: &impl Clocks) -> i64 {
+        let worked = self.worked(clocks);
+        if let State::Still(stood) = self.state() {
+            self.set(State::Still(stood + worked));
+        }
         self.waits.store(clocks.waits(), Relaxed);
+        self.delay.store(clocks.delay().unwrap_or(0), Relaxed);
         self.cpu_time.store(clocks.cpu_time(), Relaxed);
         self.go_on(clocks)
     }

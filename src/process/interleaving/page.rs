@@ -27,6 +27,8 @@ pub struct Page {
     pub places_threads: AtomicU32,
     /// 1 for each process that has stopped interleaving, because one of its threads cannot be stopped.
     pub given_up: [AtomicU32; 2],
+    /// 1 if nobody but other programs takes time: no host.
+    pub has_no_host: AtomicU32,
     /// Least length of a time slice.
     pub quantum: AtomicI64,
     /// Start of the current time slice.

@@ -183,6 +183,48 @@ fn main() {
 }
 "#;
 
+/// Reads every clock again and again for 100 ms, and prints for each one its number, how long that took by it and by the
+/// monotonic clock in ns, and the number of different times that it showed in how many readings.
+const CLOCKS: &str = r#"
+use std::ffi::c_int;
+#[derive(Clone, Copy, Default)]
+#[repr(C)]
+struct Time(i64, i64);
+unsafe extern "C" {
+    fn clock_gettime(id: c_int, time: *mut Time) -> c_int;
+    fn gettimeofday(time: *mut Time, zone: usize) -> c_int;
+    fn timespec_get(time: *mut Time, base: c_int) -> c_int;
+}
+fn read(id: c_int) -> i64 {
+    let mut time = Time::default();
+    let unit = unsafe {
+        match id {
+            100 => { assert_eq!(gettimeofday(&mut time, 0), 0); 1_000 }
+            101 => { assert_eq!(timespec_get(&mut time, 1), 1); 1 }
+            _ => { assert_eq!(clock_gettime(id, &mut time), 0, "{id}"); 1 }
+        }
+    };
+    assert!((0..1_000_000_000 / unit).contains(&time.1), "{id} {}", time.1);
+    time.0 * 1_000_000_000 + time.1 * unit
+}
+fn main() {
+    for id in [0, 1, 4, 5, 6, 7, 11, 100, 101] {
+        let exact = if id == 5 { 0 } else { 1 };
+        let (begin, first) = (read(1), read(id));
+        let (mut last, mut different, mut readings) = (first, 0, 0);
+        while read(1) - begin < 100_000_000 {
+            let time = read(id);
+            assert!(time >= last, "{id} goes back from {last} to {time}");
+            assert!(!matches!(id, 5 | 6) || time <= read(exact), "{id} is ahead");
+            different += u64::from(time != last);
+            readings += 1;
+            last = time;
+        }
+        println!("{id} {} {} {different} {readings}", last - first, read(1) - begin);
+    }
+}
+"#;
+
 /// Compiled once, as compiling takes long.
 fn built() -> &'static Built {
     static BUILT: OnceLock<Built> = OnceLock::new();
@@ -197,6 +239,7 @@ fn built() -> &'static Built {
         rustc(CRITERION, "criterion", "--edition 2024");
         rustc(THREADS, "threads", "--edition 2024");
         rustc(PLACES, "places", "--edition 2024");
+        rustc(CLOCKS, "clocks", "--edition 2024");
         // Here, since another test's processes may read it while a test writes.
         for index in 0..2 {
             let home = directory.path().join(format!("home-{index}"));
@@ -277,6 +320,28 @@ fn processes_alternate_each_in_its_own_time_and_directory() {
     assert!(one.joined && one.time_read && other.joined && other.time_read);
     assert!(one.passed > 0 && one.passed.abs_diff(other.passed) <= 1, "{one:?} {other:?}");
     assert!(one.first_thread > one.others * 50, "{one:?}");
+}
+
+/// Both processes read clocks all the time, so half of the real time is the partner's.
+#[test]
+fn every_clock_stands_still_while_the_partner_runs() {
+    /// Longer than a tick of any kernel.
+    const TICK: i64 = 12_000_000;
+    let shared_page = shared_page();
+    let members = [0, 1].map(|index| member(&shared_page, index));
+    let children = members.each_ref().map(|member| start_program(member, "clocks", None));
+    for line in children.map(printed).into_iter().flatten() {
+        let numbers: Vec<i64> = line.split(' ').map(|word| word.parse().unwrap()).collect();
+        let [id, shown, own, different, readings] = numbers[..] else { panic!("{line}") };
+        let is_coarse = matches!(id, 5 | 6);
+        let tolerance = if is_coarse { TICK } else { 1_000_000 };
+        assert!((shown - own).abs() < tolerance, "{line}");
+        // It is read some hundred times in each slice, in which most kernels have no tick.
+        assert!(!is_coarse || different * 10 < readings, "{line}");
+    }
+    for member in members {
+        assert!(member.taken().unwrap().passed > 100);
+    }
 }
 
 #[test]
@@ -409,7 +474,8 @@ fn waiting_process_is_ended_after_both_deadlines() {
 fn second_process_has_its_full_deadline() {
     let shared_page = shared_page();
     let [second, partner] = [1, 0].map(|index| member(&shared_page, index));
-    let deadline = Duration::from_millis(500);
+    // Enough for it to run to its end on a busy machine.
+    let deadline = Duration::from_secs(2);
     let used = i64::try_from(deadline.as_nanos()).unwrap();
     shared_page.0.write(offset_of!(Page, joined) + 4, &1_u32.to_ne_bytes()).unwrap();
     shared_page.0.write(offset_of!(Page, held) + 8, &used.to_ne_bytes()).unwrap();

@@ -4,6 +4,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     fs::{self, File},
     io,
+    ops::Range,
     os::unix::fs::FileExt as _,
     path::Path,
 };
@@ -188,9 +189,45 @@ impl Breakpoints {
     }
 }
 
+const C_LIBRARY: [&str; 3] = ["libc.", "libc-", "ld-musl-"];
+
 /// The addresses at which breakpoints tell of these functions of the C library, in a process that has loaded it.
 pub(super) fn functions_of_c_library(tid: Tid, wanted: &[&str]) -> Vec<u64> {
-    functions_of(tid, &["libc.", "libc-", "ld-musl-"], wanted)
+    functions_of(tid, &C_LIBRARY, wanted)
+}
+
+/// The addresses of the C library in a process; none if it is part of the executable.
+pub(super) fn code_of_c_library(tid: Tid) -> Vec<Range<u64>> {
+    mappings(tid).filter(|mapping| mapping.is_of(&C_LIBRARY)).map(|mapping| mapping.range).collect()
+}
+
+/// The extents of functions of the C library.
+pub(super) fn extents_in_c_library(tid: Tid, wanted: &[&str]) -> Vec<Range<u64>> {
+    let extents = |(start, library): (u64, Vec<u8>)| -> Vec<Range<u64>> {
+        let Ok(file) = object::File::parse(&*library) else { return Vec::new() };
+        let extent = |symbol: object::Symbol<'_, '_>| {
+            let start = start.wrapping_add(symbol.address());
+            start..start.wrapping_add(symbol.size())
+        };
+        symbols(&file, wanted).map(extent).collect()
+    };
+    loaded(tid, &C_LIBRARY).flat_map(extents).collect()
+}
+
+/// The code that the kernel has loaded into a process, and the addresses of breakpoints for functions in it.
+pub(super) fn functions_of_kernel(
+    tid: Tid,
+    memory: &Memory,
+    wanted: &[&str],
+) -> (Vec<Range<u64>>, BTreeSet<u64>) {
+    let mut all = mappings(tid);
+    let Some(Mapping { range, .. }) = all.find(|mapping| mapping.path == "[vdso]") else {
+        return Default::default();
+    };
+    let size = usize::try_from(range.end - range.start).unwrap_or_default();
+    let bytes = memory.read_at_most(range.start, size);
+    let found = defined(&bytes, wanted).into_iter().map(|at| range.start.wrapping_add(at));
+    (vec![range.clone()], found.collect())
 }
 
 /// The address at which a breakpoint tells that the dynamic linker has loaded libraries, before their constructors run.
@@ -201,27 +238,50 @@ pub(super) fn after_loading(tid: Tid) -> Vec<u64> {
 
 /// The same for functions of the loaded libraries whose names begin so.
 fn functions_of(tid: Tid, libraries: &[&str], wanted: &[&str]) -> Vec<u64> {
-    let maps = fs::read_to_string(format!("/proc/{tid}/maps")).unwrap_or_default();
-    let mut found = Vec::new();
-    for line in maps.lines() {
-        let mut fields = line.splitn(6, ' ').map(str::trim);
-        let (Some(range), _, Some(offset)) = (fields.next(), fields.next(), fields.next()) else {
-            continue;
-        };
-        let path = Path::new(fields.nth(2).unwrap_or_default());
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let is_meant = libraries.iter().any(|prefix| name.starts_with(prefix));
-        if u64::from_str_radix(offset, 16) != Ok(0) || !is_meant {
-            continue;
-        }
-        let start = range.split('-').next().and_then(|start| u64::from_str_radix(start, 16).ok());
-        if let (Some(start), Ok(bytes)) = (start, fs::read(path)) {
-            found.extend(defined(&bytes, wanted).into_iter().map(|at| start.wrapping_add(at)));
-        }
+    let found = loaded(tid, libraries);
+    let found = found.flat_map(|(start, library)| {
+        defined(&library, wanted).into_iter().map(move |at| start.wrapping_add(at))
+    });
+    let found: BTreeSet<u64> = found.collect();
+    found.into_iter().collect()
+}
+
+/// The loaded libraries whose names begin so: where each starts, and its file.
+fn loaded(tid: Tid, libraries: &[&str]) -> impl Iterator<Item = (u64, Vec<u8>)> {
+    let is_start = |mapping: &Mapping| mapping.offset == 0 && mapping.is_of(libraries);
+    mappings(tid)
+        .filter(is_start)
+        .filter_map(|Mapping { range, path, .. }| Some((range.start, fs::read(path).ok()?)))
+}
+
+/// A part of a process's memory.
+struct Mapping {
+    range: Range<u64>,
+    /// Where it begins in its file, in bytes.
+    offset: u64,
+    /// The path of its file, or the kernel's name for it.
+    path: String,
+}
+
+impl Mapping {
+    /// True for a file whose name begins so.
+    fn is_of(&self, libraries: &[&str]) -> bool {
+        let name = Path::new(&self.path).file_name().unwrap_or_default().to_string_lossy();
+        libraries.iter().any(|prefix| name.starts_with(prefix))
     }
-    found.sort_unstable();
-    found.dedup();
-    found
+}
+
+fn mappings(tid: Tid) -> impl Iterator<Item = Mapping> {
+    let maps = fs::read_to_string(format!("/proc/{tid}/maps")).unwrap_or_default();
+    let mapping = |line: &str| {
+        let mut fields = line.splitn(6, ' ').map(str::trim);
+        let number = |digits: &str| u64::from_str_radix(digits, 16).ok();
+        let (start, end) = fields.next()?.split_once('-')?;
+        let offset = number(fields.nth(1)?)?;
+        let path = fields.nth(2).unwrap_or_default().to_owned();
+        Some(Mapping { range: number(start)?..number(end)?, offset, path })
+    };
+    maps.lines().filter_map(mapping).collect::<Vec<_>>().into_iter()
 }
 
 /// The addresses of breakpoints for these functions of a library, relative to its start.
@@ -233,11 +293,18 @@ fn defined(library: &[u8], wanted: &[&str]) -> Vec<u64> {
         let first = library.get(start..)?.first_chunk()?;
         Some(address + watchable(*first))
     };
+    symbols(&file, wanted).filter_map(|symbol| place(symbol.address())).collect()
+}
+
+/// The symbols of a library with these names.
+fn symbols<'f>(
+    file: &'f object::File<'f>,
+    wanted: &'f [&str],
+) -> impl Iterator<Item = object::Symbol<'f, 'f>> {
     let is_wanted = |symbol: &object::Symbol<'_, '_>| {
         symbol.is_definition() && symbol.name().is_ok_and(|name| wanted.contains(&name))
     };
-    let wanted = file.dynamic_symbols().filter(is_wanted);
-    wanted.filter_map(|symbol| place(symbol.address())).collect()
+    file.dynamic_symbols().filter(is_wanted)
 }
 
 #[cfg(test)]

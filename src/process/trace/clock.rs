@@ -13,7 +13,7 @@ use super::{
 /// A point in time in the kernel's layout: seconds and nanoseconds, 8 bytes each.
 pub(super) type Point = [u8; 16];
 
-/// A system call that waits for a deadline.
+/// A system call that waits for a deadline, or sets a timer to one.
 pub(super) struct Wait {
     pub(super) number: libc::c_long,
     /// The bits of its second argument that distinguish such calls, and their value in `value`.
@@ -21,14 +21,18 @@ pub(super) struct Wait {
     pub(super) value: u32,
     /// Index of the argument that points to the deadline; it is 0 for a wait without a limit.
     pub(super) until: usize,
+    /// Bytes from there to the deadline.
+    pub(super) offset: usize,
 }
 
-/// The calls with which locks, channels and sleeping threads wait: those of Rust and of the C library.
-pub(super) const WAITS: [Wait; 2] = [
+/// The calls with which locks, channels and sleeping threads wait, those of Rust and of the C library, and timers.
+pub(super) const WAITS: [Wait; 4] = [
     // FUTEX_WAIT_BITSET, with any flags.
-    Wait { number: libc::SYS_futex, mask: 0x7f, value: 9, until: 3 },
-    // TIMER_ABSTIME.
-    Wait { number: libc::SYS_clock_nanosleep, mask: 1, value: 1, until: 2 },
+    Wait { number: libc::SYS_futex, mask: 0x7f, value: 9, until: 3, offset: 0 },
+    // TIMER_ABSTIME. A timer's period comes first.
+    Wait { number: libc::SYS_clock_nanosleep, mask: 1, value: 1, until: 2, offset: 0 },
+    Wait { number: libc::SYS_timer_settime, mask: 1, value: 1, until: 2, offset: 16 },
+    Wait { number: libc::SYS_timerfd_settime, mask: 1, value: 1, until: 2, offset: 16 },
 ];
 
 /// The system call that a thread is about to make, if it waits for a deadline.

@@ -1,5 +1,5 @@
 //! Determines the files that a system call looks for, and makes the kernel stop a program at such calls, at others that
-//! may not be private, and, if its clock is not the real one, at waits for a deadline.
+//! may not be private, at waits for a deadline, and at readings of a clock without the C library.
 
 #![expect(unsafe_code, reason = "no maintained safe wrapper of seccomp is among the dependencies")]
 
@@ -14,7 +14,7 @@ use libc::sock_filter;
 
 use super::{
     clock::{WAITS, Wait},
-    private::{CONNECTS, PRIVATE, SENDS, Send},
+    private::{PRIVATE, PRIVATE_IF, PrivateIf},
     processor::{Registers, system_call},
     ptrace::{Memory, Tid},
 };
@@ -121,7 +121,7 @@ fn only_writes(flags: u64) -> bool {
 }
 
 /// The request for the path at an address, relative to an open directory or to the working directory.
-fn lookup_path(
+pub(super) fn lookup_path(
     tid: Tid,
     memory: &Memory,
     address: u64,
@@ -183,14 +183,12 @@ const OF_ARCHITECTURE: u32 = 4;
 const ARGUMENTS: u32 = 16;
 
 /// The filter's instructions for the kernel. Call it before a fork, since it allocates.
-pub(super) fn filter(stops_at_waits: bool) -> Vec<sock_filter> {
+pub(super) fn filter() -> Vec<sock_filter> {
     let is = |value, jump| if_equal(value, jump, 0);
     let mut program = vec![load(OF_ARCHITECTURE), is(ARCHITECTURE, 1)];
     program.push(end(libc::SECCOMP_RET_ALLOW));
-    if stops_at_waits {
-        program.extend(WAITS.iter().flat_map(stop_at));
-    }
-    program.extend(SENDS.iter().flat_map(allow_unless_it_connects));
+    program.extend(WAITS.iter().flat_map(stop_at));
+    program.extend(PRIVATE_IF.iter().flat_map(allow_if));
     program.push(load(NUMBER));
     let private = || PRIVATE.iter().filter_map(|number| u32::try_from(*number).ok());
     let mut left = u8::try_from(private().count()).unwrap_or(u8::MAX);
@@ -204,14 +202,14 @@ pub(super) fn filter(stops_at_waits: bool) -> Vec<sock_filter> {
     program
 }
 
-/// Allows a call that sends, unless it connects; other calls continue behind these instructions.
-fn allow_unless_it_connects(send: &Send) -> [sock_filter; 6] {
+/// Allows a call with such an argument; other calls continue behind these instructions.
+fn allow_if(call: &PrivateIf) -> [sock_filter; 6] {
     [
         load(NUMBER),
-        if_equal(u32::try_from(send.number).unwrap_or_default(), 0, 4),
-        argument(send.flags),
-        instruction(libc::BPF_ALU | libc::BPF_AND | libc::BPF_K, CONNECTS, 0, 0),
-        if_equal(0, 0, 1),
+        if_equal(u32::try_from(call.number).unwrap_or_default(), 0, 4),
+        argument(call.argument),
+        instruction(libc::BPF_ALU | libc::BPF_AND | libc::BPF_K, call.mask, 0, 0),
+        if_equal(call.value, 0, 1),
         end(libc::SECCOMP_RET_ALLOW),
     ]
 }

@@ -8,7 +8,9 @@
 
 mod breakpoints;
 mod clock;
+mod held;
 mod lookup;
+mod other_clocks;
 mod private;
 mod processor;
 mod ptrace;
@@ -17,6 +19,8 @@ mod tracer;
 use std::{collections::BTreeSet, path::PathBuf};
 
 use serde::{Deserialize, Serialize};
+
+use crate::model::InterleavingUnavailable;
 
 pub(super) use self::tracer::command;
 pub use self::{
@@ -67,6 +71,8 @@ pub struct Plan {
     pub clocks: Vec<u64>,
     /// Entries of [`CLOCK`] among them.
     pub clock: Vec<u64>,
+    /// Instructions that read the processor's time-stamp counter.
+    pub counter_reads: Vec<u64>,
     /// Entries of the functions that read an environment variable named by their first argument, if the C library is
     /// linked statically.
     pub variables: Vec<u64>,
@@ -93,6 +99,15 @@ pub struct Observed {
     pub variables: BTreeSet<String>,
     /// Number of requests that could not be observed, or whose name is not valid text.
     pub unnamed: u32,
+    /// The first clock, while measuring, that does not stand still while another version runs.
+    pub other_clock: Option<InterleavingUnavailable>,
     /// True if a system call may concern other processes too: beside another one, the program may take another path.
     pub is_noticeable: bool,
+    /// What it holds and another process could meet, other than files, in words: `port 80`.
+    pub held: BTreeSet<String>,
+    /// The files that it locks, writes, creates or removes, in whatever directory. Without symbolic links but the last
+    /// component.
+    pub written: BTreeSet<PathBuf>,
+    /// Those of `written` that it has created, or has tried to.
+    pub created: BTreeSet<PathBuf>,
 }

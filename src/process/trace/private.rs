@@ -64,9 +64,7 @@ pub(super) const PRIVATE: &[libc::c_long] = &[
     libc::SYS_sched_getscheduler,
     libc::SYS_sched_getparam,
     libc::SYS_getcpu,
-    libc::SYS_clock_gettime,
     libc::SYS_clock_getres,
-    libc::SYS_gettimeofday,
     libc::SYS_times,
     libc::SYS_nanosleep,
     libc::SYS_clock_nanosleep,
@@ -136,8 +134,6 @@ pub(super) const PRIVATE: &[libc::c_long] = &[
     #[cfg(target_arch = "x86_64")]
     libc::SYS_vfork,
     #[cfg(target_arch = "x86_64")]
-    libc::SYS_time,
-    #[cfg(target_arch = "x86_64")]
     libc::SYS_alarm,
     #[cfg(target_arch = "x86_64")]
     libc::SYS_dup2,
@@ -155,20 +151,32 @@ pub(super) const PRIVATE: &[libc::c_long] = &[
     libc::SYS_getdents,
 ];
 
-/// A call that is private unless it also connects a socket.
-pub(super) struct Send {
+/// A call that is private, and of no other interest, if some bits of an argument have a value.
+pub(super) struct PrivateIf {
     pub(super) number: libc::c_long,
-    /// Index of the argument with the flags.
-    pub(super) flags: usize,
+    /// Index of the argument.
+    pub(super) argument: usize,
+    pub(super) mask: u32,
+    pub(super) value: u32,
 }
 
-/// The calls that send through a socket. With [`CONNECTS`] among their flags, they connect it.
-pub(super) const SENDS: [Send; 3] = [
-    Send { number: libc::SYS_sendto, flags: 3 },
-    Send { number: libc::SYS_sendmsg, flags: 2 },
-    Send { number: libc::SYS_sendmmsg, flags: 3 },
+const fn unless_it_connects(number: libc::c_long, flags: usize) -> PrivateIf {
+    let mask = libc::MSG_FASTOPEN.cast_unsigned();
+    PrivateIf { number, argument: flags, mask, value: 0 }
+}
+
+/// The calls that send through a socket, unless they connect it; and readings of the two clocks of CPU time.
+pub(super) const PRIVATE_IF: [PrivateIf; 4] = [
+    unless_it_connects(libc::SYS_sendto, 3),
+    unless_it_connects(libc::SYS_sendmsg, 2),
+    unless_it_connects(libc::SYS_sendmmsg, 3),
+    PrivateIf {
+        number: libc::SYS_clock_gettime,
+        argument: 0,
+        mask: !1,
+        value: libc::CLOCK_PROCESS_CPUTIME_ID.cast_unsigned(),
+    },
 ];
-pub(super) const CONNECTS: u32 = libc::MSG_FASTOPEN.cast_unsigned();
 
 /// Commands of `fcntl` that are private; others lock files, for example.
 const OF_DESCRIPTORS: [libc::c_int; 6] = [
@@ -196,14 +204,22 @@ pub(super) fn is_private(memory: &Memory, registers: &Registers) -> bool {
         #[cfg(target_arch = "x86_64")]
         Ok(libc::SYS_open) => only_reads(memory, first, second),
         #[cfg(target_arch = "x86_64")]
-        Ok(libc::SYS_stat | libc::SYS_lstat | libc::SYS_access | libc::SYS_readlink) => true,
+        Ok(
+            libc::SYS_stat
+            | libc::SYS_lstat
+            | libc::SYS_access
+            | libc::SYS_readlink
+            | libc::SYS_time,
+        ) => true,
         Ok(
             libc::SYS_newfstatat
             | libc::SYS_statx
             | libc::SYS_faccessat
             | libc::SYS_faccessat2
             | libc::SYS_readlinkat
-            | libc::SYS_sched_getaffinity,
+            | libc::SYS_sched_getaffinity
+            | libc::SYS_clock_gettime
+            | libc::SYS_gettimeofday,
         ) => true,
         // The kernel stops at private calls too if they wait for a deadline.
         Ok(number) => PRIVATE.contains(&number),

@@ -10,7 +10,8 @@ pub(super) enum Effect {
 
 pub(super) use of_this_processor::{
     BREAKPOINT, INSTRUCTION, PUSHED, RETURN, Registers, address_of_breakpoint, arguments, caller,
-    execute, go_to, return_with, set_argument, stack_pointer, system_call, unsigned, watchable,
+    execute, go_to, program_counter, return_with, set_argument, stack_pointer, system_call,
+    unsigned, watchable,
 };
 
 #[cfg(target_arch = "x86_64")]
@@ -61,6 +62,11 @@ mod of_this_processor {
 
     pub const fn go_to(registers: &mut Registers, address: u64) {
         registers.rip = address;
+    }
+
+    /// The address of the next instruction.
+    pub const fn program_counter(registers: &Registers) -> u64 {
+        registers.rip
     }
 
     pub const fn stack_pointer(registers: &Registers) -> u64 {
@@ -159,6 +165,11 @@ mod of_this_processor {
 
     pub const fn go_to(registers: &mut Registers, address: u64) {
         registers.pc = address;
+    }
+
+    /// The address of the next instruction.
+    pub const fn program_counter(registers: &Registers) -> u64 {
+        registers.pc
     }
 
     pub const fn stack_pointer(registers: &Registers) -> u64 {

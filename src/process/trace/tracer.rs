@@ -19,8 +19,10 @@ use rustix::process::Signal;
 use super::{
     CLOCK, CLOCKS, Observation, Observed, Plan, Tracing, VARIABLES,
     breakpoints::{self, Breakpoints, Code},
-    clock::{Clock, Wait, wait_of},
+    clock::{Clock, Point, Wait, wait_of},
+    held::{Held, held},
     lookup::{self, Lookup, lookup},
+    other_clocks::{OtherClocks, Shown},
     private::is_private,
     processor::{
         Effect, INSTRUCTION, RETURN, Registers, address_of_breakpoint, arguments, caller, execute,
@@ -28,9 +30,12 @@ use super::{
     },
     ptrace::{self, Change, Memory, OwnCpu, Tid},
 };
-use crate::process::{
-    child::{Usage, end_with_this_process},
-    launcher::{self, Account, ReportReader, outlive_requests_to_end, report},
+use crate::{
+    model::InterleavingUnavailable,
+    process::{
+        child::{Usage, end_with_this_process},
+        launcher::{self, Account, ReportReader, outlive_requests_to_end, report},
+    },
 };
 
 /// The part of a stack that is searched for return addresses, in bytes.
@@ -86,7 +91,7 @@ struct Traced {
 
 /// Runs `command` to its end under a tracer, with a clock that is [ahead](super::Tracing::ahead).
 fn trace(command: &mut Command, plan: &Plan, ahead: u32) -> io::Result<Traced> {
-    let filter = lookup::filter(ahead > 0);
+    let filter = lookup::filter();
     let begin = move || {
         ptrace::trace_me()?;
         lookup::apply_filter(&filter)
@@ -126,6 +131,7 @@ struct Tracer {
     /// The clock functions whose result the tracer replaces.
     answered: BTreeSet<u64>,
     clock: Clock,
+    other_clocks: OtherClocks,
     variables: BTreeSet<u64>,
     is_measuring: bool,
     /// All threads that have stopped once.
@@ -171,6 +177,7 @@ impl Tracer {
             clocks: placed(&plan.clocks, base, is_other),
             answered: placed(&plan.clock, base, is_other || ahead == 0),
             clock: Clock::new(process, ahead),
+            other_clocks: OtherClocks::new(placed(&plan.counter_reads, base, is_other)),
             variables: placed(&plan.variables, base, is_other),
             is_measuring: false,
             threads: HashSet::from([process]),
@@ -235,10 +242,18 @@ impl Tracer {
     fn before_call(&mut self, tid: Tid) {
         let found = ptrace::registers(tid).and_then(|registers| {
             let memory = self.memory(tid)?;
-            self.observed.is_noticeable |= !is_private(&memory, &registers);
+            if !is_private(&memory, &registers) {
+                self.observed.is_noticeable = true;
+                self.note_held(held(tid, &memory, &registers));
+            }
+            if self.is_measuring && self.is_ours(tid) {
+                self.note_clock(self.other_clocks.before_call(&registers));
+            }
             match wait_of(&registers) {
-                Some(wait) => self.wait_in_real_time(tid, &memory, wait, registers),
-                None => Ok(lookup(tid, &memory, &registers)),
+                Some(wait) if self.clock.is_ahead() => {
+                    self.wait_in_real_time(tid, &memory, wait, registers)
+                }
+                _ => Ok(lookup(tid, &memory, &registers)),
             }
         });
         match found {
@@ -254,6 +269,21 @@ impl Tracer {
         }
     }
 
+    fn note_held(&mut self, held: Held) {
+        match held {
+            Held::Thing(thing) => _ = self.observed.held.insert(thing),
+            Held::Files(paths) => {
+                for path in paths {
+                    let is_new = self.observed.written.insert(path.clone());
+                    if is_new && path.symlink_metadata().is_err() {
+                        self.observed.created.insert(path);
+                    }
+                }
+            }
+            Held::Nothing => {}
+        }
+    }
+
     /// Makes a thread wait until its deadline in real time, written below the thread's stack. The deadline in its
     /// memory is in its own time.
     fn wait_in_real_time(
@@ -263,12 +293,15 @@ impl Tracer {
         wait: &Wait,
         mut registers: Registers,
     ) -> io::Result<Lookup> {
-        let mut until = [0; 16];
         if self.is_ours(tid) {
             let (_, arguments) = system_call(&registers);
-            memory.read(arguments[wait.until], &mut until)?;
+            let mut times = vec![0; wait.offset + size_of::<Point>()];
+            memory.read(arguments[wait.until], &mut times)?;
+            if let Some(until) = times.last_chunk_mut() {
+                *until = self.clock.real(*until);
+            }
             let place = stack_pointer(&registers).wrapping_sub(UNUSED);
-            memory.write(place, &self.clock.real(until))?;
+            memory.write(place, &times)?;
             set_argument(wait.until, place, &mut registers);
             ptrace::set_registers(tid, &mut registers)?;
         }
@@ -319,11 +352,16 @@ impl Tracer {
         if self.answered.contains(&address) {
             return self.return_time(tid, registers, address);
         }
+        let memory = self.memory(tid)?;
+        match self.other_clocks.at_breakpoint(address, &memory, &registers)? {
+            Shown::Replaced => return self.return_time(tid, registers, address),
+            Shown::Other(clock) => self.note_clock(Some(clock)),
+            Shown::Nothing => {}
+        }
         if self.variables.contains(&address) {
             self.note_variable(tid, &registers);
             return self.pass(tid, registers, address);
         }
-        let memory = self.memory(tid)?;
         self.breakpoints.remove(&memory, address)?;
         go_to(&mut registers, address);
         ptrace::set_registers(tid, &mut registers)?;
@@ -344,6 +382,11 @@ impl Tracer {
         return_with(0, caller, &mut registers);
         ptrace::set_registers(tid, &mut registers)?;
         Ok(0)
+    }
+
+    /// Notes the first clock, while measuring, that does not stand still.
+    fn note_clock(&mut self, clock: Option<InterleavingUnavailable>) {
+        self.observed.other_clock = self.observed.other_clock.take().or(clock);
     }
 
     fn note_variable(&mut self, tid: Tid, registers: &Registers) {
@@ -437,6 +480,9 @@ impl Tracer {
         }
         for clock in self.clocks.difference(&self.answered) {
             self.breakpoints.remove(&memory, *clock)?;
+        }
+        for address in self.other_clocks.find(tid, &memory) {
+            self.breakpoints.set_at(&memory, address)?;
         }
         Ok(())
     }

@@ -265,7 +265,7 @@ impl ComparisonReport {
             verdict: VerdictKind::new(&row.verdict),
             reason: Reason::for_row(row),
             measured: Measured::new(
-                row.interleaving,
+                row.interleaving.clone(),
                 row.decisive().map(|stage| &stage.summaries[1]),
             ),
             min_effect: row.decisive().map(|stage| stage.assessment.min_effect),

@@ -456,7 +456,7 @@ impl ComparisonReport {
     /// has the estimator that suits it.
     fn estimators(&self) -> Option<String> {
         let used = self.outcome.rows.iter().filter(|row| is_timed(row)).filter_map(|row| {
-            let took = row.interleaving.map(|all| all.mode);
+            let took = row.interleaving.as_ref().map(|all| all.mode);
             let estimator = row.decisive()?.summaries[0].estimator();
             // A note names the benchmarks that the mean decided.
             let is_own = !row.by_mean.is_some_and(|by_mean| by_mean.primary);

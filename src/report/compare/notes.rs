@@ -164,9 +164,11 @@ impl ComparisonReport {
         let mut benchmarks: BTreeMap<(Option<InterleavingUnavailable>, String), Vec<&Benchmark>> =
             BTreeMap::new();
         for row in &self.outcome.rows {
-            let Some(Interleaving { mode, unavailable, .. }) = row.interleaving else { continue };
-            let times = self.program_times(&row.benchmark, unavailable);
-            let note = match (unavailable, times) {
+            let Some(Interleaving { mode, unavailable, .. }) = row.interleaving.clone() else {
+                continue;
+            };
+            let times = self.program_times(&row.benchmark, unavailable.as_ref());
+            let note = match (&unavailable, times) {
                 (Some(reason), None) => format!("measured sequentially, because {reason}"),
                 (Some(reason), Some(times)) => {
                     format!("measured sequentially and decided by {times}, because {reason}")
@@ -194,7 +196,8 @@ impl ComparisonReport {
     fn slower_interleaved(&self) -> Option<String> {
         let names = self.names();
         let rows = self.list(self.outcome.rows.iter().filter_map(|row| {
-            let alone = row.interleaving?.alone.filter(|_| row.metric == Some(Metric::wall()))?;
+            let alone =
+                row.interleaving.as_ref()?.alone.filter(|_| row.metric == Some(Metric::wall()))?;
             let values = row.decisive()?.summaries.iter().map(|summary| summary.values().mean);
             let factor = values.reduce(f64::min)? / alone;
             let is_slower = factor > SLOWER_THAN_ALONE;
@@ -209,7 +212,7 @@ impl ComparisonReport {
     fn program_times(
         &self,
         benchmark: &Benchmark,
-        unavailable: Option<InterleavingUnavailable>,
+        unavailable: Option<&InterleavingUnavailable>,
     ) -> Option<&'static str> {
         let is_decided = |metric: Metric| {
             let mut own = self.outcome.rows.iter().filter(|row| row.benchmark == *benchmark);
@@ -218,7 +221,7 @@ impl ComparisonReport {
         match (is_decided(Metric::wall()), is_decided(Metric::cpu())) {
             (true, true) => Some("wall time and CPU time"),
             (false, true) => Some("CPU time"),
-            (true, false) if unavailable == Some(InterleavingUnavailable::Waits) => {
+            (true, false) if unavailable == Some(&InterleavingUnavailable::Waits) => {
                 Some("wall time")
             }
             (_, false) => None,

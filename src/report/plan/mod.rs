@@ -259,7 +259,7 @@ impl PlannedBenchmark {
         let components = Components::estimate(summary).t;
         let cost = costs.in_measurements();
         let of_means = known_components(components);
-        let alone = interleaving.is_some_and(|all| all.mode == Mode::Sequential);
+        let alone = interleaving.as_ref().is_some_and(|all| all.mode == Mode::Sequential);
         let subsampled = || {
             let estimator = summary.estimator();
             best_measurements_by_subsampling(data, estimator, &cost, MOST_EXECUTIONS)
@@ -272,7 +272,7 @@ impl PlannedBenchmark {
         let executions =
             levels.map(|levels| best_executions(&levels, &of_execution).at_most(MOST_EXECUTIONS));
         Self {
-            value: ShownValue::new(summary, *interleaving, criteria.confidence),
+            value: ShownValue::new(summary, interleaving.clone(), criteria.confidence),
             sample_sizes: sample_sizes(summary),
             components,
             shares: shares(components),

@@ -346,7 +346,7 @@ impl Observed {
                 is_flagged: comparison.p <= rate,
                 deviation: comparison.standard_error * (builds as f64).sqrt(),
                 min_effect: stage.assessment.min_effect,
-                mode: row.interleaving.map_or(Mode::Sequential, |all| all.mode),
+                mode: row.interleaving.as_ref().map_or(Mode::Sequential, |all| all.mode),
                 pairs: pairs(stage, executions, went_first),
             }
         });

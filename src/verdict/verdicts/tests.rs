@@ -92,9 +92,9 @@ fn default_metrics_are_decided_unless_some_are_chosen() {
 fn cpu_time_of_a_program_that_waits_is_decided_only_if_chosen() {
     let store = Store::in_memory().unwrap();
     let filling = Filling::begin(&store, &["base", "head"], &["a", "b"]);
-    let measure = |id, reason| {
+    let measure = |id, reason: InterleavingUnavailable| {
         for version in [0, 1] {
-            let alone = |one: &mut Execution| one.schedule = Schedule::Unavailable(reason);
+            let alone = |one: &mut Execution| one.schedule = Schedule::Unavailable(reason.clone());
             let values = [(WALL, 100.0), ("cpu", 50.0)];
             filling.measure_with(alone, id, version, Stage::First, &values);
         }
@@ -354,8 +354,20 @@ const INTERLEAVED: Schedule = Schedule::Interleaved(98);
 const IMPOSSIBLE: Schedule = Schedule::Unavailable(InterleavingUnavailable::NoClock);
 
 /// Measures one version in one stage, with all executions scheduled like this.
-fn measure_in(filling: &Filling<'_>, schedule: Schedule, version: usize, stage: Stage, value: f64) {
-    filling.measure_with(|one| one.schedule = schedule, "a", version, stage, &[(WALL, value)]);
+fn measure_in(
+    filling: &Filling<'_>,
+    schedule: &Schedule,
+    version: usize,
+    stage: Stage,
+    value: f64,
+) {
+    filling.measure_with(
+        |one| one.schedule = schedule.clone(),
+        "a",
+        version,
+        stage,
+        &[(WALL, value)],
+    );
 }
 
 /// The row of base and head with these schedules in the first and the second stage; head is 5 %
@@ -364,8 +376,8 @@ fn decided_in_modes(stages: [[Schedule; 2]; 2], criteria: &Criteria) -> DecidedR
     let store = Store::in_memory().unwrap();
     let filling = Filling::begin(&store, &["base", "head"], &["a"]);
     for (stage, schedule) in [Stage::First, Stage::Second].into_iter().zip(stages) {
-        measure_in(&filling, schedule[0], 0, stage, 100.0);
-        measure_in(&filling, schedule[1], 1, stage, 105.0);
+        measure_in(&filling, &schedule[0], 0, stage, 100.0);
+        measure_in(&filling, &schedule[1], 1, stage, 105.0);
     }
     let mut rows = decided_by(&filling, DecisionOptions::default(), criteria);
     assert_eq!(rows.len(), 1);
@@ -376,7 +388,7 @@ fn decided_in_modes(stages: [[Schedule; 2]; 2], criteria: &Criteria) -> DecidedR
 fn estimator_of_each_stage_suits_its_mode() {
     let used = |stages: [Schedule; 2], asked: Option<Estimator>| {
         let criteria = Criteria { estimator: asked, ..Criteria::default() };
-        let row = decided_in_modes(stages.map(|schedule| [schedule; 2]), &criteria);
+        let row = decided_in_modes(stages.map(|schedule| [schedule.clone(), schedule]), &criteria);
         assert!(matches!(row.verdict, Verdict::Regressed { .. }), "{:?}", row.verdict);
         let of = |stage: &DecidedStage| stage.summaries.each_ref().map(Summary::estimator);
         let used: Vec<_> = row.stages.iter().map(of).collect();
@@ -396,9 +408,9 @@ fn estimator_of_each_stage_suits_its_mode() {
         alone: None,
     };
     assert_eq!(used([ALONE; 2], None), (vec![minimum; 2], alone(None)));
-    assert_eq!(used([INTERLEAVED; 2], None), (vec![pairwise; 2], interleaved));
+    assert_eq!(used([INTERLEAVED; 2], None), (vec![pairwise; 2], interleaved.clone()));
     let reason = alone(Some(InterleavingUnavailable::NoClock));
-    assert_eq!(used([IMPOSSIBLE; 2], None), (vec![minimum; 2], reason));
+    assert_eq!(used([IMPOSSIBLE; 2], None), (vec![minimum; 2], reason.clone()));
     assert_eq!(used([INTERLEAVED, IMPOSSIBLE], None), (vec![pairwise, minimum], reason));
     let median = Estimator::Median;
     assert_eq!(used([INTERLEAVED; 2], Some(median)), (vec![[median; 2]; 2], interleaved));
@@ -476,13 +488,13 @@ fn mixed_modes_are_not_compared() {
     {
         for estimator in [None, Some(Estimator::Mean)] {
             let criteria = Criteria { estimator, ..Criteria::default() };
-            let row = decided_in_modes(stages, &criteria);
+            let row = decided_in_modes(stages.clone(), &criteria);
             let Verdict::NotComparable { reason } = &row.verdict else { panic!("{row:?}") };
             assert!(reason.starts_with("some of its executions were interleaved"), "{reason}");
             assert_eq!((row.stages.len(), row.interleaving), (0, None));
         }
     }
-    let row = decided_in_modes([[ALONE, IMPOSSIBLE]; 2], &Criteria::default());
+    let row = decided_in_modes([[ALONE, IMPOSSIBLE], [ALONE, IMPOSSIBLE]], &Criteria::default());
     assert!(matches!(row.verdict, Verdict::Regressed { .. }), "both ran alone: {row:?}");
 }
 
@@ -492,7 +504,7 @@ fn two_experiments_are_compared_in_equal_modes() {
         let store = Store::in_memory().unwrap();
         for (value, (name, schedule)) in [100.0, 100.1, 100.3].into_iter().zip(experiments) {
             let filling = Filling::begin(&store, &[name], &["a"]);
-            measure_in(&filling, *schedule, 0, Stage::First, value);
+            measure_in(&filling, schedule, 0, Stage::First, value);
         }
         let results = Results::new(&store, store.experiments().unwrap());
         let options = DecisionOptions { ignore_environment: true, ..DecisionOptions::default() };

@@ -63,8 +63,7 @@ unsafe extern "C" fn clock_gettime(id: c_int, out: *mut Timespec) -> c_int {
 
 /// Keeps the counts at this reading, for harnesses that do not print them.
 fn keep(page: &Page) {
-    // SAFETY: it takes nothing.
-    if (unsafe { pthread_self() }) != OWNER.load(Relaxed) {
+    if thread_pointer() != OWNER.load(Relaxed) {
         return;
     }
     let index = page.read.load(Relaxed);
@@ -90,7 +89,7 @@ extern "C" fn join() {
     // SAFETY: no other thread runs yet.
     unsafe {
         if let Some((_, page)) = shared::<Page>(b"RBENCH_ALLOCATIONS\0") {
-            OWNER.store(pthread_self(), Relaxed);
+            OWNER.store(thread_pointer(), Relaxed);
             allocator::count_nested();
             random::seed((*page).seed.load(Relaxed));
             (*page).joined.store(1, Relaxed);

@@ -3,7 +3,7 @@
 
 use std::cell::{Cell, RefCell};
 
-use super::super::own_time::{Clocks, JUMP, OwnTime};
+use super::super::own_time::{Clocks, JUMP, OwnTime, packed, unpacked};
 
 /// Time before and after each clock shows its reading, in ns.
 const STEP: i64 = 20;
@@ -17,6 +17,9 @@ struct World {
     now: Cell<i64>,
     cpu_time: Cell<i64>,
     waits: Cell<i64>,
+    others: Cell<i64>,
+    /// None if a host may take time, too.
+    delay: Cell<Option<i64>>,
     step: Cell<usize>,
     /// Steps before which the process is interrupted, with the durations.
     interruptions: RefCell<Vec<(usize, i64)>>,
@@ -41,6 +44,23 @@ impl World {
         self.now.set(self.now.get() + time);
     }
 
+    /// Another thread of the process has the CPU.
+    fn work_elsewhere(&self, time: i64) {
+        self.others.set(self.others.get() + time);
+        self.now.set(self.now.get() + time);
+    }
+
+    /// Others have the CPU.
+    fn preempt(&self, time: i64) {
+        self.now.set(self.now.get() + time);
+        self.delay.set(self.delay.get().map(|delay| delay + time));
+    }
+
+    /// The kernel processes packets that the process has sent to itself, which is nobody's CPU time.
+    fn process_packets(&self, time: i64) {
+        self.now.set(self.now.get() + time);
+    }
+
     fn show(&self, clock: &Cell<i64>) -> i64 {
         self.run(STEP);
         let time = clock.get();
@@ -60,6 +80,15 @@ impl Clocks for World {
 
     fn waits(&self) -> i64 {
         self.show(&self.waits)
+    }
+
+    fn others(&self) -> i64 {
+        self.show(&self.others)
+    }
+
+    fn delay(&self) -> Option<i64> {
+        self.run(STEP);
+        self.delay.get()
     }
 }
 
@@ -185,6 +214,89 @@ fn own_time_includes_voluntary_waits() {
     process.world.wait(1_000_000);
     let took = process.read() - begin;
     assert!((1_000_000..1_000_000 + UNNOTICED).contains(&took), "{took}");
+}
+
+#[test]
+fn own_time_includes_work_of_own_threads() {
+    let process = Process::new(&[]);
+    for _ in 0..3 {
+        let begin = process.read();
+        process.world.run(50_000);
+        process.world.work_elsewhere(40_000);
+        let took = process.read() - begin;
+        assert!((90_000..90_000 + UNNOTICED).contains(&took), "{took}");
+    }
+}
+
+#[test]
+fn own_threads_and_others_are_told_apart() {
+    let process = Process::new(&[]);
+    let begin = process.read();
+    process.world.work_elsewhere(40_000);
+    process.world.now.set(process.world.now.get() + 70_000);
+    let took = process.read() - begin;
+    assert!((40_000..40_000 + UNNOTICED).contains(&took), "{took}");
+}
+
+#[test]
+fn own_time_includes_interrupts_that_it_causes() {
+    let process = Process::new(&[]);
+    process.world.delay.set(Some(7_000));
+    process.time.go_on_after_wait(&process.world);
+    for taken in [0, 70_000] {
+        let begin = process.read();
+        process.world.run(50_000);
+        process.world.process_packets(40_000);
+        process.world.preempt(taken);
+        let took = process.read() - begin;
+        assert!((90_000..90_000 + UNNOTICED).contains(&took), "{took}");
+    }
+}
+
+#[test]
+fn own_time_excludes_what_a_host_takes() {
+    let process = Process::new(&[]);
+    let begin = process.read();
+    process.world.run(50_000);
+    process.world.preempt(70_000);
+    let took = process.read() - begin;
+    assert!((50_000..50_000 + UNNOTICED).contains(&took), "{took}");
+}
+
+#[test]
+fn own_time_includes_work_beside_the_partner() {
+    let process = Process::new(&[]);
+    let begin = process.read();
+    process.world.run(TURN);
+    process.time.settle(process.world.now(), &process.world);
+    process.world.wait(TURN);
+    process.world.work_elsewhere(40_000);
+    let now = process.time.go_on_after_wait(&process.world);
+    let took = process.time.read(now).unwrap() - begin;
+    assert!((TURN + 40_000..TURN + 40_000 + UNNOTICED).contains(&took), "{took}");
+}
+
+#[test]
+fn clock_that_was_set_back_is_due_and_takes_no_time() {
+    let process = Process::new(&[]);
+    process.world.run(20_000);
+    let before = process.read();
+    process.time.note(process.world.now() - 1_000_000_000);
+    assert!(process.time.is_due(process.world.now() - 1_000_000_000));
+    process.world.run(20_000);
+    assert!(process.read() >= before + 20_000);
+}
+
+#[test]
+fn packed_times_keep_their_order_and_their_parts() {
+    for seconds in [-3, -1, 0, 7, 1_900_000_000] {
+        for nanoseconds in [0, 1, 999_999_999] {
+            let time = packed(seconds, nanoseconds);
+            assert_eq!(unpacked(time), (seconds, nanoseconds));
+            assert!(time < packed(seconds + 1, 0));
+            assert!(time < packed(seconds, nanoseconds + 1) || nanoseconds == 999_999_999);
+        }
+    }
 }
 
 #[test]

@@ -47,7 +47,7 @@ fn comment_fits_every_part_at_its_longest() {
         let interleaving = Some(Interleaving {
             mode: Mode::Sequential,
             threads: Threads::Together,
-            unavailable: obstacles.get(index % obstacles.len()).copied(),
+            unavailable: obstacles.get(index % obstacles.len()).cloned(),
             alone: None,
         });
         report.outcome.rows.extend([

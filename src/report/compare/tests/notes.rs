@@ -155,13 +155,13 @@ fn times_that_decide_whole_programs_are_named_with_the_reason() {
         row("tool", Metric::cpu(), at_once, None),
         row("tool", memory(), at_once, None),
         row("other tool", Metric::cpu(), at_once, None),
-        row("sleeper", Metric::wall(), alone, waits),
-        row("sleeper", memory(), alone, waits),
-        row("parallel", Metric::wall(), alone, threads),
-        row("parallel", Metric::cpu(), alone, threads),
-        row("loop", Metric::wall(), alone, threads),
+        row("sleeper", Metric::wall(), alone, waits.clone()),
+        row("sleeper", memory(), alone, waits.clone()),
+        row("parallel", Metric::wall(), alone, threads.clone()),
+        row("parallel", Metric::cpu(), alone, threads.clone()),
+        row("loop", Metric::wall(), alone, threads.clone()),
         // The user asked for nothing else.
-        row("large", memory(), alone, waits),
+        row("large", memory(), alone, waits.clone()),
         row("as requested", Metric::cpu(), alone, None),
     ];
     let report = shown(Outcome { rows, ..nothing() });
@@ -183,12 +183,12 @@ fn sequential_benchmarks_are_grouped_by_reason() {
     );
     let rows = vec![
         interleaved("in/turns", Mode::Interleaved, None),
-        alone("pool", children),
+        alone("pool", children.clone()),
         alone("not asked", None),
-        alone("a|b", children),
+        alone("a|b", children.clone()),
         // The same benchmark in another metric.
-        alone("pool", children),
-        alone("tool", program),
+        alone("pool", children.clone()),
+        alone("tool", program.clone()),
     ];
     let report = shown(Outcome { rows, ..nothing() });
     let text = style::plain(&report.text(200));
