@@ -118,8 +118,8 @@ fn variant_of_placement_is_named_since_it_is_not_compared() {
     project.commit("Have variants");
     let warning = |versions: [&str; 2]| {
         let report = compared(&project, versions, 0);
-        let warnings = report["warnings"].as_array().unwrap().iter();
-        warnings.filter(|one| one["kind"] == "placement_not_compared").cloned().next()
+        let mut warnings = report["warnings"].as_array().unwrap().iter();
+        warnings.find(|one| one["kind"] == "placement_not_compared").cloned()
     };
     let aligned = warning(["HEAD", "HEAD+aligned"]).unwrap();
     assert!(aligned["functions"].as_u64() > Some(0) && aligned["options"] == false, "{aligned}");
