@@ -7,13 +7,14 @@ use std::{
 };
 
 use super::{
-    files, inputs,
+    files,
+    inputs::{self, InputFile},
     linker::{Arrangement, Linker, LinkerOption},
     recipe::Recipe,
     tool,
 };
 use crate::{
-    elf::{self, Digest, FunctionSet, LinkMap, LinkedFunction},
+    elf::{self, Digest, FunctionSet, LinkMap, LinkedFunction, PrintedLocations, Unreadable},
     error::{Context, Error, Exit, Result},
 };
 
@@ -87,13 +88,19 @@ impl DefaultLink {
 
     /// The functions of the executable.
     pub fn kept(&self, recipe: &Recipe) -> Result<Vec<LinkedFunction>> {
-        elf::kept_functions(&self.executable).map_err(|error| {
-            let what = format!("cannot list the functions of {}", recipe.output.display());
-            Error::new(Exit::Build, what)
-                .cause(error.to_string())
-                .hint("rbench supports executables for x86-64 and aarch64 Linux")
-        })
+        elf::kept_functions(&self.executable).map_err(|error| unreadable(recipe, &error))
     }
+
+    /// The source locations that the executable only prints.
+    pub fn printed(&self, recipe: &Recipe) -> Result<PrintedLocations> {
+        PrintedLocations::read(&self.executable).map_err(|error| unreadable(recipe, &error))
+    }
+}
+
+fn unreadable(recipe: &Recipe, error: &Unreadable) -> Error {
+    Error::new(Exit::Build, format!("cannot list the functions of {}", recipe.output.display()))
+        .cause(error.to_string())
+        .hint("rbench supports executables for x86-64 and aarch64 Linux")
 }
 
 /// An executable and its functions.
@@ -106,16 +113,19 @@ pub struct ListedExecutable {
     pub functions: Vec<LinkedFunction>,
     /// A directory for cached data about it.
     pub home: PathBuf,
-    /// The link options, except those that name files.
+    /// The [options](inputs::options) of the link.
     pub options: Vec<String>,
 }
 
-/// The executable whose functions [`function_set`] returns.
+/// The executable whose functions [`function_set`] returns. `files` are the inputs of its link in the directory
+/// `compilation`.
 pub fn listed_executable(
     recipe: &Recipe,
-    loaded_at_start: Option<Digest>,
+    files: &[InputFile],
+    compilation: &Path,
     home: &Path,
 ) -> Result<ListedExecutable> {
+    let loaded_at_start = inputs::loaded_at_start(files);
     let default_link = DefaultLink::link(recipe, home)?;
     let what = || format!("cannot read {}", recipe.output.display());
     Ok(ListedExecutable {
@@ -124,7 +134,7 @@ pub fn listed_executable(
         functions: default_link.kept(recipe)?,
         path: home.join(BY_OWN),
         home: home.to_owned(),
-        options: recipe.options(),
+        options: inputs::options(recipe, files, compilation),
     })
 }
 
@@ -140,7 +150,7 @@ pub fn function_set(recipe: &Recipe, home: &Path) -> Result<FunctionSet> {
     let others = other_inputs(&default_link.map, &inputs);
     inputs.extend(others);
     let inputs = inputs.iter().map(|(name, bytes)| (name, bytes.as_slice()));
-    let set = FunctionSet::from_link_inputs(inputs, &kept);
+    let set = FunctionSet::from_link_inputs(inputs, &kept, &default_link.printed(recipe)?);
     files::write_json_line(&remembered, &set)?;
     Ok(set)
 }

@@ -166,8 +166,73 @@ pub fn digest(
     Ok((hasher.finalize().into(), files))
 }
 
-/// The files that the linker looks up: those in its arguments (such as a version script), and all libraries in the
-/// compilation's directories that it searches (for `-lnative`).
+/// The options of a link: the linker, its arguments without inputs and searched directories, the variables that add to
+/// these, and the contents of other files that it reads, such as scripts. The same for the same options, whatever the directories of cargo are named.
+///
+/// `files` are those that [`digest`] returns. Code and libraries are none of the options: they are compared by
+/// themselves.
+pub fn options(recipe: &Recipe, files: &[InputFile], home: &Path) -> Vec<String> {
+    const VARIABLES: [&str; 6] = [
+        "COMPILER_PATH",
+        "GCC_EXEC_PREFIX",
+        "GNUTARGET",
+        "LDEMULATION",
+        "LD_RUN_PATH",
+        "LIBRARY_PATH",
+    ];
+    let neutral = |text: &str| without_hashes(&neutral(text, recipe, home));
+    let mut options = vec![neutral(&recipe.linker)];
+    let mut arguments = recipe.arguments.iter().peekable();
+    while let Some(argument) = arguments.next() {
+        if argument == "-L" {
+            arguments.next();
+        } else if !Recipe::is_input(argument) && !argument.starts_with("-L") {
+            options.push(neutral(argument));
+        }
+    }
+    let variables = recipe.environment.iter().filter(|(name, _)| VARIABLES.contains(&&**name));
+    options.extend(variables.map(|(name, value)| format!("{name}={}", neutral(value))));
+    let loads = |name: &str| {
+        let mut arguments = recipe.arguments.iter();
+        arguments.any(|argument| argument.contains("plugin") && argument.contains(name))
+    };
+    let looked_up = files.get(recipe.inputs().count()..).unwrap_or_default().iter();
+    let read = looked_up.filter(|file| !is_library(&file.path) || loads(&file.name()));
+    options.extend(read.map(|file| format!("{}{CONTENTS}{}", neutral(&file.name()), file.digest)));
+    options
+}
+
+/// True if one of the [`options`] may decide where the linker puts functions: an order of symbols or sections, a script,
+/// or what is in their files.
+pub fn places_code(option: &str) -> bool {
+    const PLACING: [&str; 8] =
+        ["order", "sort", "shuffle", "section-start", "-T", "script", "align", CONTENTS];
+    // These decide which symbols others see.
+    const EXPORTING: [&str; 2] = ["version-script", "dynamic-list"];
+    let has = |parts: &[&str]| parts.iter().any(|part| option.contains(part));
+    has(&PLACING) && !has(&EXPORTING)
+}
+
+/// Separates the name of a file from the digest of its contents.
+const CONTENTS: &str = " has the contents ";
+
+/// A text without the hashes that cargo and rustc add to names: a hyphen and 16 hexadecimal digits.
+fn without_hashes(text: &str) -> String {
+    const DIGITS: usize = 16;
+    let mut kept = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('-') {
+        kept.push_str(before);
+        kept.push('-');
+        let is_digit = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+        let digits = after.bytes().take_while(|byte| is_digit(byte)).count();
+        rest = if digits == DIGITS { &after[DIGITS..] } else { after };
+    }
+    kept + rest
+}
+
+/// The files that the linker looks up: those in its arguments (such as a version script), those that such a file names,
+/// and all libraries in the compilation's directories that it searches (for `-lnative`).
 fn looked_up_inputs(recipe: &Recipe, build_path: &Path, home: &Path) -> BTreeSet<PathBuf> {
     let own = |path: &Path| path.starts_with(home) || path.starts_with(&recipe.directory);
     let others = || recipe.arguments.iter().filter(|argument| !Recipe::is_input(argument));
@@ -175,12 +240,29 @@ fn looked_up_inputs(recipe: &Recipe, build_path: &Path, home: &Path) -> BTreeSet
     let in_home = |word: &str| path_in_home(&recipe.directory.join(word), build_path, home);
     let searched: BTreeSet<PathBuf> =
         words().map(in_home).filter(|path| own(path) && path.is_dir()).collect();
+    let find = |word: &str| {
+        let searched = searched.iter().map(|directory| directory.join(word));
+        std::iter::once(in_home(word)).chain(searched).filter(|path| path.is_file()).collect()
+    };
     let mut files: BTreeSet<PathBuf> = searched.iter().flat_map(|path| libraries(path)).collect();
-    files.extend(words().map(in_home).filter(|path| path.is_file()));
-    for directory in &searched {
-        files.extend(words().map(|word| directory.join(word)).filter(|path| path.is_file()));
+    let mut new: Vec<PathBuf> = words().flat_map(|word| -> Vec<_> { find(word) }).collect();
+    while let Some(file) = new.pop() {
+        if files.insert(file.clone()) {
+            new.extend(named_in(&file).iter().flat_map(|word| find(word)));
+        }
     }
     files
+}
+
+/// The words of a linker script or a response file that may be names of files; none of any other file.
+fn named_in(file: &Path) -> Vec<String> {
+    // Scripts are short, and a list of symbols names no files.
+    const LONGEST: u64 = 1 << 20;
+    let is_short = fs::metadata(file).is_ok_and(|metadata| metadata.len() <= LONGEST);
+    let text = is_short.then(|| fs::read_to_string(file).ok()).flatten().unwrap_or_default();
+    let is_separator = |c: char| c.is_whitespace() || "(){};,=\"'@".contains(c);
+    let words = text.split(is_separator).filter(|word| word.contains(['.', '/']));
+    words.map(str::to_owned).collect()
 }
 
 /// The parts of an argument that may be a path, as in `-Tscript`, `-L`, or `-Wl,--version-script=list`.
@@ -189,7 +271,9 @@ fn words(argument: &str) -> impl Iterator<Item = &str> {
         // A one-letter flag may be followed directly by its value.
         if part.starts_with('-') { part.get(2..).unwrap_or_default() } else { part }
     });
-    std::iter::once(argument).chain(parts).filter(|word| !word.is_empty())
+    // A linker gets the name of a response file with an `@` from its driver.
+    let words = std::iter::once(argument).chain(parts);
+    words.map(|word| word.strip_prefix('@').unwrap_or(word)).filter(|word| !word.is_empty())
 }
 
 fn is_shared_library(path: &Path) -> bool {
@@ -197,11 +281,12 @@ fn is_shared_library(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "so") || name.contains(".so.")
 }
 
+fn is_library(path: &Path) -> bool {
+    let extension = path.extension().and_then(OsStr::to_str);
+    matches!(extension, Some("a" | "lib" | "o" | "rlib")) || is_shared_library(path)
+}
+
 fn libraries(directory: &Path) -> Vec<PathBuf> {
-    let is_library = |path: &PathBuf| {
-        let extension = path.extension().and_then(OsStr::to_str);
-        matches!(extension, Some("a" | "lib")) || is_shared_library(path)
-    };
     let entries = fs::read_dir(directory).into_iter().flatten().filter_map(io::Result::ok);
     entries.map(|entry| entry.path()).filter(|path| is_library(path) && path.is_file()).collect()
 }
@@ -305,5 +390,86 @@ mod tests {
         let arguments = ["-L", system, "-L", "/at/out", "-lc", "-Wl,-Map=map", "-m64"];
         assert_eq!(digest_of(home.path(), &arguments).1, []);
         assert_eq!(loaded_at_start(&[]), None);
+    }
+
+    /// The options of a link with these arguments.
+    fn options_of(home: &Path, arguments: &[&str]) -> Vec<String> {
+        options_in(home, arguments, &[])
+    }
+
+    /// The same with these variables.
+    fn options_in(home: &Path, arguments: &[&str], variables: &[[&str; 2]]) -> Vec<String> {
+        let (_, files) = digest_of(home, arguments);
+        let recipe = Recipe {
+            linker: "cc".to_owned(),
+            arguments: arguments.iter().map(|&argument| argument.to_owned()).collect(),
+            output: PathBuf::from("/at/target/work-1"),
+            directory: home.join("src"),
+            environment: variables.iter().map(|one| one.map(str::to_owned).into()).collect(),
+        };
+        options(&recipe, &files, home)
+    }
+
+    #[test]
+    fn options_have_contents_of_files_that_a_link_reads() {
+        for (file, arguments) in [
+            ("src/link.ld", &["-Wl,-T,link.ld"][..]),
+            ("src/list", &["-Wl,--version-script=list"]),
+            ("src/more", &["-Wl,@more"]),
+            ("out/link.x", &["-L/at/out", "-Tlink.x"]),
+            ("out/plugin.so", &["-Wl,-plugin,/at/out/plugin.so"]),
+        ] {
+            let home = home_with(&["src/main.rs", file]);
+            let before = options_of(home.path(), arguments);
+            assert_eq!(before, options_of(home.path(), arguments));
+            fs::write(home.path().join(file), "others").unwrap();
+            assert_ne!(before, options_of(home.path(), arguments), "{arguments:?}");
+        }
+        let home = home_with(&["src/main.rs", "src/outer.ld", "src/inner.ld"]);
+        fs::write(home.path().join("src/outer.ld"), "INCLUDE inner.ld").unwrap();
+        let before = options_of(home.path(), &["-Wl,-T,outer.ld"]);
+        fs::write(home.path().join("src/inner.ld"), "others").unwrap();
+        assert_ne!(before, options_of(home.path(), &["-Wl,-T,outer.ld"]));
+    }
+
+    #[test]
+    fn options_differ_in_paths_but_not_in_hashes_and_inputs() {
+        let home = home_with(&["src/main.rs", "out/libnative.a", "a.o"]);
+        let loader = |name: &str| {
+            options_of(
+                home.path(),
+                &["-Wl,--dynamic-linker=/lib/NAME".replace("NAME", name).as_str()],
+            )
+        };
+        assert_ne!(loader("one"), loader("two"));
+        let of = |arguments: &[&str]| options_of(home.path(), arguments);
+        let before = of(&["-L", "/at/out", "-lnative", "-Wl,-rpath,/at/x-0123456789abcdef/out"]);
+        fs::write(home.path().join("out/libnative.a"), "other code").unwrap();
+        let after = of(&["-L/at/other", "-lnative", "-Wl,-rpath,/at/x-fedcba9876543210/out"]);
+        assert_eq!(before, after);
+    }
+
+    #[test]
+    fn options_include_variables_that_add_some() {
+        let home = home_with(&["src/main.rs"]);
+        let of = |variable| options_in(home.path(), &["-O1"], &[variable]);
+        assert_ne!(of(["LD_RUN_PATH", "/one"]), of(["LD_RUN_PATH", "/two"]));
+        assert_eq!(of(["TMPDIR", "/one"]), of(["TMPDIR", "/two"]));
+    }
+
+    #[test]
+    fn options_that_place_code_are_orders_and_scripts() {
+        let home = home_with(&["src/main.rs", "src/order"]);
+        let option = "-Wl,--symbol-ordering-file=order";
+        let placing = |arguments: &[&str]| -> Vec<String> {
+            let options = options_of(home.path(), arguments);
+            options.into_iter().filter(|option| places_code(option)).collect()
+        };
+        let before = placing(&[option]);
+        fs::write(home.path().join("src/order"), "others").unwrap();
+        assert_ne!(before, placing(&[option]));
+        assert_eq!(before.len(), 2, "{before:?}");
+        assert_eq!(placing(&["-Wl,--version-script,list", "-Wl,-O1", "-nodefaultlibs"]).len(), 0);
+        assert_eq!(placing(&["-Wl,-Tplaces.ld", "-Wl,--shuffle-sections=*=1"]).len(), 2);
     }
 }

@@ -298,6 +298,20 @@ pub fn plan_together(versions: &[&PlaceableFunctions]) -> Option<Vec<Plan>> {
     Some(planned.collect())
 }
 
+/// The number of functions of both versions that a linker without layouts would place by other rules in one than in the
+/// other: they require another alignment, or belong to another group of sections.
+pub fn placed_by_other_rules(base: &PlaceableFunctions, head: &PlaceableFunctions) -> usize {
+    let [base, head] = [base, head].map(|version| -> Vec<Numbered<'_>> {
+        let functions = version.functions.iter().enumerate();
+        functions.map(|(number, function)| Numbered { number, function }).collect()
+    });
+    let differ = |(base, head): &(&Numbered<'_>, &Numbered<'_>)| {
+        let (base, head) = (base.function, head.function);
+        base.alignment != head.alignment || base.group != head.group
+    };
+    pair(&base, &head).pairs.iter().filter(|pair| differ(pair)).count()
+}
+
 /// The most bytes that functions of these sizes and alignments, in bytes, occupy with any seed.
 fn extent(functions: impl Iterator<Item = (u64, u64)>) -> u64 {
     let [.., largest_phase] = PHASES;
@@ -540,6 +554,7 @@ mod testing {
             code: None,
             size: 16,
             alignment: 16,
+            group: ".text".to_owned(),
         }
     }
 
@@ -832,5 +847,18 @@ mod slots_tests {
         let (base, head) = (identities(&base), identities(&head));
         assert_eq!(base[0], "f_a");
         assert_eq!([&head[2], &head[1], &head[3]], [&base[1], &base[2], &base[3]]);
+    }
+
+    #[test]
+    fn functions_with_another_alignment_or_group_are_placed_by_other_rules() {
+        let version = |alignment: u64, group: &str| {
+            let moved =
+                PlaceableFunction { alignment, group: group.to_owned(), ..function("f", "f") };
+            PlaceableFunctions::for_tests(vec![moved, function("g", "g")])
+        };
+        let base = version(16, ".text");
+        let count = |head| placed_by_other_rules(&base, &head);
+        let heads = [version(16, ".text"), version(64, ".text"), version(16, ".text.unlikely")];
+        assert_eq!(heads.map(count), [0, 1, 1]);
     }
 }

@@ -33,7 +33,7 @@ use crate::{
 };
 
 /// Raise this when the same seed gives another layout, or a build another digest.
-const LAYOUT_VERSION: &str = "layout v3";
+const LAYOUT_VERSION: &str = "layout v4";
 
 /// The description of a complete build. It is written last, so its presence marks completeness.
 const RECORD: &str = "build.json";
@@ -51,9 +51,33 @@ pub struct LinkedBuild {
     pub fresh: bool,
     /// The functions that the layout places by name, if it does.
     placeable: Option<Arc<PlaceableFunctions>>,
+    /// The options of the link, without those of the layout.
+    options: Arc<[String]>,
+}
+
+/// The differences between two versions in the rules by which a linker places code. A layout that places functions by
+/// their names puts its own rules in their place.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PlacementRules {
+    /// The number of functions with another alignment, or in another group of sections.
+    pub functions: usize,
+    /// True if link options that may place code differ.
+    pub options: bool,
 }
 
 impl LinkedBuild {
+    /// The rules of the other version's link that its layout ignores.
+    pub fn other_rules(&self, other: &Self) -> PlacementRules {
+        let (Some(own), Some(others)) = (&self.placeable, &other.placeable) else {
+            return PlacementRules::default();
+        };
+        let functions = layout::placed_by_other_rules(own, others);
+        let placing = |options: &[String]| -> Vec<String> {
+            options.iter().filter(|option| inputs::places_code(option)).cloned().collect()
+        };
+        PlacementRules { functions, options: placing(&self.options) != placing(&other.options) }
+    }
+
     /// The addresses of its functions.
     pub fn placement(&self) -> Result<Placement> {
         let what = || format!("cannot read {}", self.executable.display());
@@ -105,6 +129,7 @@ pub struct Linkable {
     pub layout: Layout,
     /// The functions that the layout places by name, if it does.
     placeable: Option<Arc<PlaceableFunctions>>,
+    options: Arc<[String]>,
     plan: Plan,
     /// The digest of its compilation's shared libraries, if there are any.
     loaded_at_start: Option<Digest>,
@@ -121,6 +146,7 @@ impl Linkable {
         observer: &dyn Observer,
     ) -> Result<Option<Self>> {
         let mut recipe = compilation.recipe(target)?;
+        let options = inputs::options(&recipe, &target.files, &compilation.home).into();
         let sysroot = &compilation.record.sysroot;
         let Some(linker) = Linker::for_layout(&recipe, layout, sysroot)? else { return Ok(None) };
         if !linker.is_the_users() {
@@ -149,7 +175,17 @@ impl Linkable {
         let layout = if layout == Layout::SameAddress { Layout::SameOrder } else { layout };
         let loaded_at_start = inputs::loaded_at_start(&target.files);
         let target = target.target.clone();
-        Ok(Some(Self { target, recipe, linker, layout, placeable, plan, loaded_at_start, family }))
+        Ok(Some(Self {
+            target,
+            recipe,
+            linker,
+            layout,
+            placeable,
+            options,
+            plan,
+            loaded_at_start,
+            family,
+        }))
     }
 
     /// Gives the functions of one bench target the same addresses in several versions. Returns false if that is
@@ -238,7 +274,8 @@ impl Linkable {
         record: BuildRecord,
         fresh: bool,
     ) -> LinkedBuild {
-        LinkedBuild { seed, executable, record, fresh, placeable: self.placeable.clone() }
+        let (placeable, options) = (self.placeable.clone(), Arc::clone(&self.options));
+        LinkedBuild { seed, executable, record, fresh, placeable, options }
     }
 
     fn make(&self, seed: LayoutSeed, builds: &Path) -> Result<LinkedBuild> {

@@ -32,7 +32,7 @@ use crate::{
 const DISTINCT: &str = "distinct";
 
 /// Raise this when the cached data for the same link changes.
-const RULES: u32 = 2;
+const RULES: u32 = 4;
 
 /// A function that the linker can place at any address.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,6 +49,8 @@ pub struct PlaceableFunction {
     pub size: u64,
     /// The alignment that this section requires, in bytes.
     pub alignment: u64,
+    /// The group of sections by which a linker would place it: the section's name without the function's.
+    pub group: String,
 }
 
 /// The functions of an executable that the linker can place at any address, and the rest of its contents.
@@ -126,7 +128,8 @@ fn find_out(recipe: &mut Recipe, linker: &Linker, home: &Path) -> Result<Placeab
     let default_link = DefaultLink::find_or_link(recipe, linker, home)?;
     let inputs = read_inputs(recipe)?;
     let named = inputs.iter().map(|(name, bytes)| (name, bytes.as_slice()));
-    let code = elf::code_by_definition(named, &default_link.kept(recipe)?);
+    let (kept, printed) = (default_link.kept(recipe)?, default_link.printed(recipe)?);
+    let code = elf::code_by_definition(named, &kept, &printed);
     let ambiguous = ambiguous_symbols(&default_link.executable);
     let copies = Copies::make(recipe, inputs, &ambiguous, &home.join(DISTINCT))?;
     if copies.originals.is_empty() {
@@ -259,6 +262,7 @@ fn placeable_from_map(
             code,
             size: section.span.size,
             alignment: section.span.alignment,
+            group: elf::code_group(&section.name).to_owned(),
         });
     }
     functions
@@ -411,6 +415,7 @@ mod tests {
     fn map(sections: &[(u64, u64)]) -> LinkMap {
         let input = |&(address, size): &(u64, u64)| InputSection {
             origin: "a.o".to_owned(),
+            name: ".text".to_owned(),
             span: Span { address, size, alignment: 16 },
         };
         let inputs = sections.iter().map(input).collect();

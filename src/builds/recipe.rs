@@ -82,12 +82,6 @@ impl Recipe {
         names.find(|name| name.rsplit_once('-').map_or(&**name, |(name, _)| name) == crate_name)
     }
 
-    /// The options, including shared libraries, but without those that name files or directories.
-    pub fn options(&self) -> Vec<String> {
-        let is_option = |argument: &&String| argument.starts_with('-') && !argument.contains('/');
-        self.arguments.iter().filter(is_option).cloned().collect()
-    }
-
     /// The file that describes the recipe kept in `home`.
     pub fn path(home: &Path) -> PathBuf {
         home.join(FILE_NAME)
@@ -216,15 +210,21 @@ fn keep_file(source: &Path, kept: &Path) -> std::io::Result<()> {
     fs::hard_link(source, kept).or_else(|_| fs::copy(source, kept).map(drop))
 }
 
-/// The arguments with every response file replaced by its words.
+/// The arguments with every response file replaced by its words, also one that another names.
 pub fn expand(arguments: &[String]) -> Result<Vec<String>> {
+    expand_nested(arguments, 0)
+}
+
+fn expand_nested(arguments: &[String], depth: usize) -> Result<Vec<String>> {
+    // One that names itself has no end.
+    const DEEPEST: usize = 16;
     let mut expanded = Vec::with_capacity(arguments.len());
     for argument in arguments {
-        match argument.strip_prefix('@') {
+        match argument.strip_prefix('@').filter(|_| depth < DEEPEST) {
             Some(path) => {
                 let text = fs::read_to_string(path)
                     .context(Exit::Build, || format!("cannot read the response file {path}"))?;
-                expanded.extend(words(&text));
+                expanded.extend(expand_nested(&words(&text), depth + 1)?);
             }
             None => expanded.push(argument.clone()),
         }
@@ -320,5 +320,9 @@ mod tests {
         fs::write(&path, "-m64\n/deps/a.o\n").unwrap();
         let arguments = [format!("@{}", path.display()), "-pie".to_owned()];
         assert_eq!(expand(&arguments).unwrap(), ["-m64", "/deps/a.o", "-pie"]);
+        let outer = directory.path().join("outer");
+        fs::write(&outer, format!("-s @{}", path.display())).unwrap();
+        let nested = expand(&[format!("@{}", outer.display())]).unwrap();
+        assert_eq!(nested, ["-s", "-m64", "/deps/a.o"]);
     }
 }

@@ -9,8 +9,7 @@ use super::{
     build_env::{BuildEnv, Source},
     compilation::{Compilation, CompiledTarget, Instance},
     default_link::{self, ListedExecutable},
-    inputs,
-    link::{Linkable, LinkedBuild},
+    link::{Linkable, LinkedBuild, PlacementRules},
 };
 use crate::{
     elf::{self, Agreement, Digest, FunctionSet},
@@ -104,6 +103,12 @@ impl TargetBuilds {
             Ok(elf::agreement(&own.placement()?, &others.placement()?))
         };
         pairs.par_iter().map(agreement).collect()
+    }
+
+    /// The differences between the rules by which both versions place code, which their layout ignores.
+    pub fn other_rules(&self, other: &Self) -> PlacementRules {
+        let builds = self.builds.first().zip(other.builds.first());
+        builds.map(|(own, other)| own.other_rules(other)).unwrap_or_default()
     }
 
     /// The agreement between two builds of this version, if there are two.
@@ -306,7 +311,8 @@ impl BuildEnv<'_> {
             .ok_or_else(|| Error::new(Exit::Internal, format!("{target} has not been compiled")))?;
         default_link::listed_executable(
             &compilation.recipe(compiled)?,
-            inputs::loaded_at_start(&compiled.files),
+            &compiled.files,
+            &compilation.home,
             &compilation.recipe_home(compiled),
         )
     }

@@ -317,7 +317,7 @@ impl PairMeasurement<'_, '_> {
     }
 
     /// Links the first builds of timed benchmarks, and of those that may be the same machine code,
-    /// and warns where builds are equal. Counters link the builds of counted benchmarks themselves.
+    /// and warns where builds are equal or the rules of placement differ. Counters link the builds of counted benchmarks themselves.
     fn link(
         &self,
         chosen: &Selection,
@@ -337,6 +337,7 @@ impl PairMeasurement<'_, '_> {
         };
         let builds = runner.link(versions, &linked, seeds)?;
         warnings.extend(warning::equal_builds(&builds.records(), builds.seeds.len()));
+        warnings.extend(warning::other_placement(&builds, &linked));
         Ok(Some(builds))
     }
 

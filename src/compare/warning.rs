@@ -38,6 +38,16 @@ pub enum Warning {
         /// The smallest share, over the builds, of common functions that have the same address.
         share: f64,
     },
+    /// Functions have another alignment or belong to another group of sections in the head, or options that place code
+    /// differ. The layout gives both versions the same places, so the effect of this difference is not compared.
+    PlacementNotCompared {
+        /// The bench target.
+        target: BenchTarget,
+        /// The number of functions in both versions that differ so.
+        functions: usize,
+        /// True if link options that may place code differ.
+        options: bool,
+    },
     /// Benchmarks of the head get other ids each time they are listed, and so cannot be compared.
     ChangingIds {
         /// The ids of one listing.
@@ -91,6 +101,7 @@ impl Warning {
         matches!(
             self,
             Self::ChangingIds { .. }
+                | Self::PlacementNotCompared { .. }
                 | Self::DifferentWork { .. }
                 | Self::NothingCompared
                 | Self::NotComparableAcrossExperiments { .. }
@@ -159,6 +170,21 @@ pub fn warn_of_addresses(
         }
     }
     Ok(())
+}
+
+/// Warnings for the bench targets of these benchmarks whose versions place code by other rules, which the layout replaces
+/// by its own.
+pub fn other_placement(builds: &Builds, benchmarks: &[Benchmark]) -> Vec<Warning> {
+    let targets: BTreeSet<BenchTarget> = benchmarks.iter().map(Benchmark::bench_target).collect();
+    let warning = |target: BenchTarget| {
+        let mut versions = builds.versions.iter().filter_map(|version| version.target(&target));
+        let base = versions.next()?;
+        let rules = base.other_rules(versions.next()?);
+        let (functions, options) = (rules.functions, rules.options);
+        let is_other = functions > 0 || options;
+        is_other.then_some(Warning::PlacementNotCompared { target, functions, options })
+    };
+    targets.into_iter().filter_map(warning).collect()
 }
 
 #[cfg(test)]

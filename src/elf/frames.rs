@@ -6,26 +6,19 @@
 use std::collections::{BTreeMap, HashMap};
 
 use gimli::{
-    AArch64, BaseAddresses, CfaRule, CieOrFde, CommonInformationEntry, EhFrame, EhFrameOffset,
-    EndianSlice, Error, FrameDescriptionEntry, LittleEndian, Register, UnwindContext,
-    UnwindSection, Vendor, X86_64,
+    AArch64, BaseAddresses, CfaRule, EhFrame, FrameDescriptionEntry, LittleEndian, Register,
+    UnwindContext, Vendor, X86_64,
 };
 use object::elf::EM_AARCH64;
 use rayon::prelude::*;
 
+use super::call_frames::{Bytes, descriptions};
 use super::relocatable::Relocatable;
 use super::target::Piece;
 
 /// The offset of the function's address within an entry, in bytes: it follows the entry's length and the offset of its
 /// shared part.
 const LOCATION: u64 = 8;
-
-/// The longest shared part of entries, in bytes. It is evaluated again for each entry, so it must be short; compilers
-/// emit about 30 bytes.
-const LONGEST_SHARED: usize = 1024;
-
-type Bytes<'data> = EndianSlice<'data, LittleEndian>;
-type Shared<'data> = CommonInformationEntry<Bytes<'data>>;
 
 /// The frame size of each of these functions in bytes, if known: the largest distance of the stack pointer from its
 /// value before the call. So the return address counts on x86-64, where the call pushes it; on aarch64 it counts if
@@ -136,34 +129,6 @@ impl<'data> Frames<'data> {
         }
         largest.filter(|_| announced.is_none())
     }
-}
-
-/// The entries of a table that describe functions, up to the first damaged one.
-fn descriptions<'data>(
-    table: &EhFrame<Bytes<'data>>,
-    bases: &BaseAddresses,
-) -> Vec<FrameDescriptionEntry<Bytes<'data>>> {
-    let mut all_shared: HashMap<usize, Shared<'data>> = HashMap::new();
-    let mut found = Vec::new();
-    let mut entries = table.entries(bases);
-    while let Ok(Some(entry)) = entries.next() {
-        match entry {
-            CieOrFde::Cie(shared) if shared.entry_len() <= LONGEST_SHARED => {
-                all_shared.insert(shared.offset(), shared);
-            }
-            CieOrFde::Cie(_) => {}
-            CieOrFde::Fde(description) => {
-                // The shared part precedes the entries that use it. To follow the offset in each entry would be slow
-                // if every entry named another place.
-                let description = description.parse(|_, _, EhFrameOffset(offset)| {
-                    let known = all_shared.get(&offset).cloned();
-                    known.ok_or(Error::NoEntryAtGivenOffset(offset as u64))
-                });
-                found.extend(description);
-            }
-        }
-    }
-    found
 }
 
 /// The section and offset that the linker fills in at `offset` of a section.

@@ -20,6 +20,7 @@ use super::{
     placement::LinkedFunction,
     references::References,
     relocatable::Relocatable,
+    source_location::PrintedLocations,
     target::{Piece, SymbolPlace, Targets, is_anonymous},
 };
 
@@ -50,9 +51,10 @@ pub struct FunctionCode {
 /// compared.
 ///
 /// ```
-/// use cargo_rbench::elf::FunctionSet;
+/// use cargo_rbench::elf::{FunctionSet, PrintedLocations};
 ///
-/// let none = FunctionSet::from_link_inputs([("empty.o", &[][..])], &[]);
+/// let printed = PrintedLocations::default();
+/// let none = FunctionSet::from_link_inputs([("empty.o", &[][..])], &[], &printed);
 /// assert_eq!(none.functions().len(), 0);
 /// assert_eq!(none.not_comparable()[0].input, "empty.o");
 /// ```
@@ -76,7 +78,7 @@ pub struct FunctionSet {
 struct Rules;
 
 impl Rules {
-    const CURRENT: u32 = 3;
+    const CURRENT: u32 = 4;
 }
 
 impl TryFrom<u32> for Rules {
@@ -102,13 +104,14 @@ impl FunctionSet {
     /// The order of inputs is that of the link line.
     ///
     /// Shared objects are skipped, since their code is not in the executable. Unreadable inputs are listed in
-    /// [`FunctionSet::not_comparable`].
+    /// [`FunctionSet::not_comparable`]. `printed` has the source locations whose lines and columns do not count.
     pub fn from_link_inputs<'data, N: AsRef<str>>(
         inputs: impl IntoIterator<Item = (N, &'data [u8])>,
         kept: &[LinkedFunction],
+        printed: &PrintedLocations,
     ) -> Self {
         let wanted = wanted(kept);
-        let definitions = Definitions::read(inputs, &wanted);
+        let definitions = Definitions::read(inputs, &wanted, printed);
         let unseen = unseen(kept, &definitions.instances);
         let mut not_comparable = definitions.not_comparable;
         not_comparable.sort_unstable();
@@ -126,6 +129,7 @@ impl FunctionSet {
             &definitions.objects,
             &definitions.is_certain,
             &promoted_constants(&definitions.objects),
+            printed,
             &pieces,
         );
         Self { rules: Rules, functions, not_comparable, unread, unseen, references }
@@ -163,8 +167,9 @@ impl FunctionSet {
 pub fn code_by_definition<'data, N: AsRef<str>>(
     inputs: impl IntoIterator<Item = (N, &'data [u8])>,
     kept: &[LinkedFunction],
+    printed: &PrintedLocations,
 ) -> HashMap<(String, String), Digest> {
-    let instances = Definitions::read(inputs, &wanted(kept)).instances.into_iter();
+    let instances = Definitions::read(inputs, &wanted(kept), printed).instances.into_iter();
     let by_symbol = instances.flat_map(|Instance { origin, symbols, digest, .. }| {
         symbols.into_iter().map(move |symbol| {
             ((origin.to_string(), String::from_utf8_lossy(symbol).into_owned()), digest)
@@ -189,6 +194,7 @@ impl<'data> Definitions<'data> {
     fn read<N: AsRef<str>>(
         inputs: impl IntoIterator<Item = (N, &'data [u8])>,
         wanted: &Wanted<'_>,
+        printed: &PrintedLocations,
     ) -> Self {
         let (members, mut not_comparable) = members(inputs);
         let parsed: Vec<_> = members.par_iter().map(parse).collect();
@@ -211,7 +217,10 @@ impl<'data> Definitions<'data> {
         let promoted = promoted_constants(&objects);
         let instances = (0..objects.len())
             .into_par_iter()
-            .flat_map_iter(|index| instances(&objects, &origins[index], index, &promoted, wanted))
+            .flat_map_iter(|index| {
+                let targets = Targets::new(&objects, &promoted, printed);
+                instances(&objects[index], &origins[index], index, targets, wanted)
+            })
             .collect();
         Self { objects, is_certain, instances, not_comparable }
     }
@@ -263,15 +272,14 @@ fn promoted_constants<'data>(objects: &[Relocatable<'data>]) -> HashMap<&'data [
 
 /// The wanted functions that an object defines, with their digests.
 fn instances<'data>(
-    objects: &[Relocatable<'data>],
+    object: &Relocatable<'data>,
     origin: &Arc<str>,
     index: usize,
-    promoted: &HashMap<&'data [u8], SymbolPlace>,
+    mut targets: Targets<'_, 'data>,
     wanted: &Wanted<'_>,
 ) -> Vec<Instance<'data>> {
-    let symbols = &objects[index].symbols;
-    let mut targets = Targets::new(objects, promoted);
-    defined_functions(&objects[index], |symbol| wanted.contains_key(symbol))
+    let symbols = &object.symbols;
+    defined_functions(object, |symbol| wanted.contains_key(symbol))
         .into_iter()
         .map(|DefinedFunction { section, start, end, symbols: aliases }| {
             let piece = Piece { object: index, section, start, end };

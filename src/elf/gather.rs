@@ -15,9 +15,11 @@ use rayon::prelude::*;
 use super::{
     defined,
     digest::Digest,
+    link_map::code_group,
     name::{Name, stable_symbol},
     references::{Body, Contents, Data, Reference, References, Referent, number},
     relocatable::{Kind, Merging, Relocatable, Relocation, Symbol},
+    source_location::PrintedLocations,
     target::{Piece, SymbolPlace, Targets, is_anonymous},
 };
 
@@ -28,11 +30,12 @@ impl References {
         objects: &[Relocatable<'data>],
         is_certain: &[bool],
         promoted: &HashMap<&'data [u8], SymbolPlace>,
+        printed: &PrintedLocations,
         functions: &[Piece],
     ) -> Self {
         let reader = Reader {
             objects,
-            targets: Targets::new(objects, promoted),
+            targets: Targets::new(objects, promoted, printed),
             owners: Owners::new(objects, is_certain, functions),
             unwinding: unwinding_tables(objects),
         };
@@ -108,11 +111,21 @@ impl Reader<'_, '_> {
         (body, owners)
     }
 
-    /// The body of a piece and the targets of its relocations.
+    /// The body of a piece, which includes its alignment and the group of its code, and the targets of its relocations.
+    ///
+    /// The alignment is that of the section, which an object states for all that it contains. It decides how many cache
+    /// lines and pages data occupies, unlike an address, which neighbours move too.
     fn read(&self, piece: Piece) -> (Body, Vec<Owner>) {
         let object = &self.objects[piece.object];
         let relocations = object.relocations_in(piece.section, piece.start, piece.end);
         let mut description = self.targets.masked(piece);
+        let section = &object.sections[piece.section];
+        description.extend_from_slice(&section.required().to_le_bytes());
+        if section.code {
+            let name = String::from_utf8_lossy(section.name);
+            description.extend_from_slice(code_group(&name).as_bytes());
+            description.push(0);
+        }
         for Relocation { offset, kind, .. } in relocations {
             description.extend_from_slice(&(offset - piece.start).to_le_bytes());
             description.extend_from_slice(&kind.0.to_le_bytes());
@@ -193,10 +206,10 @@ impl<'data> Numbers<'data> {
         *self.outside_numbers.entry((symbol.name, symbol.value)).or_insert_with(|| {
             let name = String::from_utf8_lossy(symbol.name);
             let name = stable_symbol(&name);
-            // An absolute symbol's address is unique to it, or is a number.
-            self.outside.push(match symbol.value {
-                0 => name.into_owned(),
-                value => format!("{name} = {value:#x}"),
+            // An absolute symbol's address is unique to it, or is a number. That of common data is its alignment.
+            self.outside.push(match (symbol.value, symbol.size) {
+                (0, _) => name.into_owned(),
+                (value, size) => format!("{name} = {value:#x}, {size} bytes"),
             });
             next
         })

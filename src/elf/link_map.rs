@@ -30,6 +30,8 @@ pub struct OutputSection {
 pub struct InputSection {
     /// The file that it comes from, with `(member)` if that is an archive.
     pub origin: String,
+    /// Its name there.
+    pub name: String,
     /// Its place in the executable.
     pub span: Span,
 }
@@ -49,6 +51,23 @@ pub struct Span {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the linker's map file is not in the format of LLD")]
 pub struct NoMap;
+
+/// The part of a section's name by which linkers group code: `.text.unlikely` of `.text.unlikely.f`.
+pub fn code_group(section: &str) -> &str {
+    const GROUPS: [&str; 7] = [
+        ".text.hot",
+        ".text.unlikely",
+        ".text.startup",
+        ".text.exit",
+        ".text.split",
+        ".text.sorted",
+        ".text",
+    ];
+    let is_of = |group: &&&str| {
+        section.strip_prefix(**group).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    };
+    GROUPS.iter().find(is_of).map_or(section, |group| *group)
+}
 
 impl LinkMap {
     /// Reads a map; its entries for single symbols are skipped.
@@ -72,8 +91,9 @@ impl LinkMap {
                 8 => {
                     let section = map.sections.last_mut().ok_or(NoMap)?;
                     // A linker script's assignment has the same form, without a section.
-                    if let Some((origin, _)) = text.trim_start().rsplit_once(":(") {
-                        section.inputs.push(InputSection { origin: origin.to_owned(), span });
+                    if let Some((origin, name)) = text.trim_start().rsplit_once(":(") {
+                        let name = name.strip_suffix(')').unwrap_or(name).to_owned();
+                        section.inputs.push(InputSection { origin: origin.to_owned(), name, span });
                     }
                 }
                 _ => {}
@@ -186,13 +206,14 @@ mod tests {
         let names: Vec<&str> = map.sections.iter().map(|section| &*section.name).collect();
         assert_eq!(names, [".interp", ".text", ".symtab"]);
         let text = map.section(".text").unwrap();
-        let input = |origin: &str, address, size| InputSection {
+        let input = |origin: &str, name: &str, address, size| InputSection {
             origin: origin.to_owned(),
+            name: name.to_owned(),
             span: Span { address, size, alignment: 16 },
         };
         let expected = [
-            input("/lib/x (y)/Scrt1.o", 0x7_a610, 0x26),
-            input("/lib/libstd.rlib(std-1.o)", 0x7_a640, 0x61),
+            input("/lib/x (y)/Scrt1.o", ".text", 0x7_a610, 0x26),
+            input("/lib/libstd.rlib(std-1.o)", ".text.f", 0x7_a640, 0x61),
         ];
         assert_eq!(text.inputs, expected);
     }
@@ -217,5 +238,19 @@ mod tests {
         assert!(find(".data").is_some_and(|data| data.writable && data.span.size >= 12));
         assert_eq!(find(".symtab"), None);
         assert!(all.is_sorted_by_key(|section| section.span.address));
+    }
+
+    #[test]
+    fn group_of_code_is_its_section_without_the_function() {
+        for (section, expected) in [
+            (".text", ".text"),
+            (".text.f", ".text"),
+            (".text.unlikely.f", ".text.unlikely"),
+            (".text.unlikely", ".text.unlikely"),
+            (".text.unlikelyf", ".text"),
+            ("fast", "fast"),
+        ] {
+            assert_eq!(code_group(section), expected, "{section}");
+        }
     }
 }

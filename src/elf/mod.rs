@@ -7,8 +7,10 @@
 //! address of each function. ELF for x86-64 and aarch64 is supported; anything else gives
 //! [`Unreadable`].
 
+mod address_use;
 mod allocators;
 mod c_library;
+mod call_frames;
 mod comparison;
 mod counter;
 mod defined;
@@ -19,6 +21,7 @@ mod frames;
 mod functions;
 mod gather;
 mod instruction;
+mod landing_pads;
 mod link_map;
 mod name;
 mod pairing;
@@ -38,10 +41,13 @@ pub use diff::{Cause, ChangedFunction, FunctionDiff, HASH, SizedFunction, hash};
 pub use digest::{Digest, loadable_digest};
 pub use format::Unreadable;
 pub use functions::{FunctionCode, FunctionSet, NotComparable, code_by_definition, instance_of};
-pub use link_map::{InputSection, LinkMap, LoadedSection, NoMap, OutputSection, Sections, Span};
+pub use link_map::{
+    InputSection, LinkMap, LoadedSection, NoMap, OutputSection, Sections, Span, code_group,
+};
 pub use name::{Name, stable_symbol};
 pub use pairing::{Identified, Paired, pair};
 pub use placement::{
     Agreement, LinkedFunction, PlacedFunction, Placement, agreement, kept_functions,
 };
 pub use size::{SectionSizes, crate_of};
+pub use source_location::PrintedLocations;

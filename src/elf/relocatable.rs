@@ -39,6 +39,8 @@ pub(super) struct Section<'data> {
     /// Its bytes; empty if the file has none (`.bss`).
     pub(super) bytes: &'data [u8],
     pub(super) size: u64,
+    /// The alignment that it requires, in bytes.
+    pub(super) alignment: u64,
     pub(super) code: bool,
     pub(super) loaded: bool,
     /// True if its flags allow the program to write to it.
@@ -230,9 +232,18 @@ impl<'data> Relocatable<'data> {
     }
 }
 
-impl Section<'_> {
+impl<'data> Section<'data> {
+    /// The alignment in bytes that its contents require. Compilers put all numbers and short texts of one size into one
+    /// section, whose alignment is that of the strictest, so that of the others is unknown.
+    pub(super) fn required(&self) -> u64 {
+        match self.merging {
+            Merging::Blocks(width @ ..16) => self.alignment.max(width),
+            _ => self.alignment.max(1),
+        }
+    }
+
     /// The bytes `start..end`, cut off at the end of the section.
-    pub(super) fn slice(&self, start: u64, end: u64) -> &[u8] {
+    pub(super) fn slice(&self, start: u64, end: u64) -> &'data [u8] {
         let index =
             |offset: u64| usize::try_from(offset).unwrap_or(usize::MAX).min(self.bytes.len());
         self.bytes.get(index(start)..index(end)).unwrap_or_default()
@@ -274,6 +285,7 @@ fn sections_of<'data>(elf: &Elf<'data>) -> Result<Vec<Section<'data>>, Unreadabl
             name: elf.elf_section_table().section_name(LE, header).unwrap_or_default(),
             bytes,
             size: if nobits { header.sh_size(LE) } else { bytes.len() as u64 },
+            alignment: header.sh_addralign(LE),
             code: loaded && flags.contains(SHF_EXECINSTR),
             loaded,
             writable: flags.contains(SHF_WRITE),

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use super::name::Name;
 use super::relocatable::Relocation;
 use super::relocatable::{Kind, Relocatable, Symbol};
-use super::source_location::{IN_TEST, is_in_test};
+use super::source_location::{IN_TEST, LOCATION, PrintedLocations, is_in_test};
 
 /// The depth to which nested constants are followed: a table of format strings, and one more.
 const DEPTH: u8 = 4;
@@ -20,6 +20,7 @@ pub(super) type SymbolPlace = (usize, usize);
 pub(super) struct Targets<'o, 'data> {
     objects: &'o [Relocatable<'data>],
     promoted: &'o HashMap<&'data [u8], SymbolPlace>,
+    printed: &'o PrintedLocations,
     names: HashMap<SymbolPlace, blake3::Hash>,
     contents: HashMap<(Piece, u8), blake3::Hash>,
 }
@@ -52,8 +53,9 @@ impl<'o, 'data> Targets<'o, 'data> {
     pub(super) fn new(
         objects: &'o [Relocatable<'data>],
         promoted: &'o HashMap<&'data [u8], SymbolPlace>,
+        printed: &'o PrintedLocations,
     ) -> Self {
-        Self { objects, promoted, names: HashMap::new(), contents: HashMap::new() }
+        Self { objects, promoted, printed, names: HashMap::new(), contents: HashMap::new() }
     }
 
     /// The digest of a function's code: its bytes with relocated fields masked, and the place, kind and target of each
@@ -100,7 +102,7 @@ impl<'o, 'data> Targets<'o, 'data> {
         }
         // Lines and columns change when code above them does.
         if let [file] = relocations
-            && self.is_source_location(piece, file)
+            && self.is_printed_location(piece, file)
         {
             description.truncate(header + 16);
         }
@@ -112,7 +114,7 @@ impl<'o, 'data> Targets<'o, 'data> {
                     description.get(start..start.checked_add(8)?)?.try_into().ok()?,
                 ))
             };
-            if is_in_test(word) && self.is_path(piece, file) {
+            if is_in_test(word) && self.path(piece, file).is_some() {
                 description[start..][IN_TEST.start as usize..IN_TEST.end as usize].fill(0);
             }
         }
@@ -215,28 +217,30 @@ impl<'o, 'data> Targets<'o, 'data> {
         Target::Constant(Piece { object: index, section, start: value, end }, distance)
     }
 
-    /// True if a constant is a `core::panic::Location`: a file, the length of its name, and two numbers of 32 bits.
-    fn is_source_location(&self, piece: Piece, file: &Relocation) -> bool {
-        piece.end - piece.start == 24 && file.offset == piece.start && self.is_path(piece, file)
+    /// True if a constant is a source location that the program only prints.
+    fn is_printed_location(&self, piece: Piece, file: &Relocation) -> bool {
+        let section = &self.objects[piece.object].sections[piece.section];
+        piece.end - piece.start == LOCATION
+            && file.offset == piece.start
+            && self.path(piece, file).is_some_and(|path| {
+                self.printed.contains(path, section.slice(piece.start + 16, piece.end))
+            })
     }
 
-    /// True if a relocation in a constant refers to the path of a source file whose length follows.
-    fn is_path(&self, piece: Piece, file: &Relocation) -> bool {
+    /// The path of a source file that a relocation in a constant refers to, and whose length follows.
+    fn path(&self, piece: Piece, file: &Relocation) -> Option<&'data [u8]> {
         if !file.is_pointer() {
-            return false;
+            return None;
         }
-        let Target::Constant(name, distance) = self.target(piece, file) else { return false };
+        let Target::Constant(name, distance) = self.target(piece, file) else { return None };
         let bytes = |piece: Piece| {
             self.objects[piece.object].sections[piece.section].slice(piece.start, piece.end)
         };
         let place = offset_in(piece, file);
-        let length = || -> Option<usize> {
-            let length = bytes(piece).get(place.checked_add(8)?..place.checked_add(16)?)?;
-            usize::try_from(u64::from_le_bytes(length.try_into().ok()?)).ok()
-        };
-        let start = usize::try_from(distance).ok();
-        let name = start.and_then(|start| bytes(name).get(start..)?.get(..length()?));
-        name.is_some_and(|name| name.ends_with(b".rs"))
+        let length = bytes(piece).get(place.checked_add(8)?..place.checked_add(16)?)?;
+        let length = usize::try_from(u64::from_le_bytes(length.try_into().ok()?)).ok()?;
+        let path = bytes(name).get(usize::try_from(distance).ok()?..)?.get(..length)?;
+        path.ends_with(b".rs").then_some(path)
     }
 
     /// The digest of a symbol's name, which is the same in every version. (The parts into which an optimiser splits a

@@ -108,6 +108,29 @@ fn variant_has_its_own_results_and_history() {
 }
 
 #[test]
+fn variant_of_placement_is_named_since_it_is_not_compared() {
+    let project = TestProject::of("counted");
+    let variants = "[variant.aligned]\nrustflags = ['-Cllvm-args=-align-all-functions=6']\n\
+        [variant.sorted]\nrustflags = ['-Clink-arg=-Wl,--symbol-ordering-file=order']\n\
+        [variant.checked]\nprofile-settings = { overflow-checks = true }\n";
+    project.write("bench.toml", variants);
+    project.write("order", "main\n");
+    project.commit("Have variants");
+    let warning = |versions: [&str; 2]| {
+        let report = compared(&project, versions, 0);
+        let mut warnings = report["warnings"].as_array().unwrap().iter();
+        warnings.find(|one| one["kind"] == "placement_not_compared").cloned()
+    };
+    let aligned = warning(["HEAD", "HEAD+aligned"]).unwrap();
+    assert!(aligned["functions"].as_u64() > Some(0) && aligned["options"] == false, "{aligned}");
+    let text = aligned["text"].as_str().unwrap();
+    assert!(text.contains("so the effect of this is not compared"), "{text}");
+    let sorted = warning(["HEAD", "HEAD+sorted"]).unwrap();
+    assert!(sorted["functions"] == 0 && sorted["options"] == true, "{sorted}");
+    assert_eq!(warning(["HEAD", "HEAD+checked"]), None);
+}
+
+#[test]
 fn variants_are_ranked() {
     let project = project();
     let variants = ["HEAD", "--variants", "slow,same", "--format", "json"];

@@ -9,6 +9,7 @@ use object::{
 use proptest::prelude::*;
 
 use super::super::functions::FunctionSet;
+use super::super::source_location::PrintedLocations;
 use super::super::testing::{Scratch, all_kept};
 
 const RSP: u8 = 7;
@@ -128,7 +129,11 @@ impl Table {
 
 /// The frame sizes of all functions of an object, in the order of their names.
 fn sizes(object: &[u8]) -> Vec<Option<u64>> {
-    let set = FunctionSet::from_link_inputs([("object.o", object)], &all_kept(&[object]));
+    let set = FunctionSet::from_link_inputs(
+        [("object.o", object)],
+        &all_kept(&[object]),
+        &PrintedLocations::default(),
+    );
     set.functions().iter().map(|function| function.stack).collect()
 }
 
@@ -255,7 +260,11 @@ fn with_array(bytes: usize) -> String {
 /// The frame size of that function.
 fn size_with_array(bytes: usize, options: &[&str]) -> Option<u64> {
     let object = Scratch::new().rust_object("object", &with_array(bytes), options);
-    let set = FunctionSet::from_link_inputs([("object.o", &*object)], &all_kept(&[&object]));
+    let set = FunctionSet::from_link_inputs(
+        [("object.o", &*object)],
+        &all_kept(&[&object]),
+        &PrintedLocations::default(),
+    );
     set.functions().iter().find(|one| one.name.as_str() == "object::fill").unwrap().stack
 }
 

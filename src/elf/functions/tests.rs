@@ -16,7 +16,11 @@ use crate::elf::placement::kept_functions;
 
 /// The functions of one object, as if the linker kept all of them.
 fn set_of(object: &[u8]) -> FunctionSet {
-    FunctionSet::from_link_inputs([("object.o", object)], &all_kept(&[object]))
+    FunctionSet::from_link_inputs(
+        [("object.o", object)],
+        &all_kept(&[object]),
+        &PrintedLocations::all_in("object.rs"),
+    )
 }
 
 fn rust_diff(base: &str, head: &str, options: &[&str]) -> FunctionDiff {

@@ -111,6 +111,20 @@ pub(in crate::report) fn cause(warning: &Warning) -> String {
              (layout `{layout}`)",
             100.0 * share
         ),
+        Warning::PlacementNotCompared { target, functions, options } => {
+            let functions = match functions {
+                0 => None,
+                1 => Some("1 function has another alignment or section".to_owned()),
+                several => Some(format!("{several} functions have another alignment or section")),
+            };
+            let options = options.then(|| "link options that may place code differ".to_owned());
+            let differences: Vec<String> = functions.into_iter().chain(options).collect();
+            format!(
+                "{target}: {}; rbench gives both versions the same places, so the effect of this \
+                 is not compared",
+                differences.join(", and ")
+            )
+        }
         Warning::ChangingIds { ids } => {
             let (verb, example) = (have(ids.len()), ids.first().map_or("", String::as_str));
             format!(
@@ -212,6 +226,17 @@ fn disturbance_text(disturbance: &Disturbance) -> String {
 mod tests {
     use super::*;
     use crate::{model::Layout, report::testing::target};
+
+    #[test]
+    fn other_placement_warning_says_that_it_is_not_compared() {
+        let target = target("work");
+        let warning = Warning::PlacementNotCompared { target, functions: 3, options: true };
+        assert_eq!(
+            sentence(&warning),
+            "parser/work: 3 functions have another alignment or section, and link options that may place \
+             code differ; rbench gives both versions the same places, so the effect of this is not compared"
+        );
+    }
 
     #[test]
     fn moved_functions_warning_has_their_share() {

@@ -5,6 +5,7 @@
 //! lists the benchmarks that each affects.
 
 mod beside;
+mod constants;
 mod kinds;
 mod late;
 mod names;

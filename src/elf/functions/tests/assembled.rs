@@ -20,7 +20,7 @@ fn promoted(number: u32, content: &str) -> FunctionSet {
         ),
     );
     let inputs = [("user.o", &user[..]), ("constant.o", &constant[..])];
-    FunctionSet::from_link_inputs(inputs, &all_kept(&[&user]))
+    FunctionSet::from_link_inputs(inputs, &all_kept(&[&user]), &PrintedLocations::default())
 }
 
 #[test]
@@ -99,7 +99,11 @@ fn jump_table_refers_to_its_function_at_any_address() {
         let object = Scratch::new().assembled("object", &source);
         let mut kept = all_kept(&[&object]);
         kept.retain(|function| function.symbol == "user");
-        FunctionSet::from_link_inputs([("object.o", &object[..])], &kept)
+        FunctionSet::from_link_inputs(
+            [("object.o", &object[..])],
+            &kept,
+            &PrintedLocations::default(),
+        )
     };
     let base = set("", "one", "nop\n");
     assert_eq!(base.functions().len(), 1);
@@ -118,6 +122,8 @@ fn caller_is_unchanged_if_its_callee_moves_to_another_object() {
     let together = caller.replace("@PLT", "") + callee;
     let together = scratch.assembled("object", &together);
     let kept = all_kept(&[&apart]);
-    let set = |object: &[u8]| FunctionSet::from_link_inputs([("object.o", object)], &kept);
+    let set = |object: &[u8]| {
+        FunctionSet::from_link_inputs([("object.o", object)], &kept, &PrintedLocations::default())
+    };
     assert_eq!(set(&together).functions(), set(&apart).functions());
 }

@@ -21,7 +21,7 @@ proptest! {
     fn reading_arbitrary_bytes_never_panics(bytes in prop::collection::vec(any::<u8>(), 0..400), start in 0..4_usize) {
         let start: &[u8] = [&b"\x7fELF\x02\x01\x01"[..], b"!<arch>\n", b"BC\xc0\xde", b""][start];
         let bytes = [start, &bytes].concat();
-        let set = FunctionSet::from_link_inputs([("garbage", &bytes[..])], &[]);
+        let set = FunctionSet::from_link_inputs([("garbage", &bytes[..])], &[], &PrintedLocations::default());
         prop_assert_eq!(set.functions().len(), 0);
         prop_assert!(kept_functions(&bytes).is_err());
         prop_assert!(crate::elf::loadable_digest(&bytes).is_err());
@@ -42,7 +42,7 @@ proptest! {
         if let Some(length) = kept_bytes {
             bytes.truncate(length.index(bytes.len()));
         }
-        let set = FunctionSet::from_link_inputs([("damaged", &bytes[..])], &kept);
+        let set = FunctionSet::from_link_inputs([("damaged", &bytes[..])], &kept, &PrintedLocations::default());
         prop_assert!(set.functions().len() <= kept.len());
     }
 }

@@ -14,7 +14,11 @@ fn weak_duplicates_count_as_often_as_the_linker_kept_them() {
     let archive = scratch.archive("libboth.a", "crs", &["first.o", "second.o"]);
     let program = scratch.c_program("main", main, &["-O1", "libboth.a"]);
     let inputs = [("main.o", &main_object[..]), ("libboth.a", &archive[..])];
-    let set = FunctionSet::from_link_inputs(inputs, &kept_functions(&program).unwrap());
+    let set = FunctionSet::from_link_inputs(
+        inputs,
+        &kept_functions(&program).unwrap(),
+        &PrintedLocations::default(),
+    );
     let names: Vec<_> = set.functions().iter().map(|function| function.name.as_str()).collect();
     assert_eq!(names, ["both", "first", "main", "second"]);
     assert!(set.unseen().iter().any(|(name, _)| name.as_str() == "_start"));
@@ -28,9 +32,19 @@ fn strong_definition_takes_precedence_over_a_weak_one() {
     let strong = scratch.c_object("strong", "int both(int x) { return x * 9; }", &["-O2"]);
     let kept = all_kept(&[&strong]);
     let inputs = [("weak.o", &weak[..]), ("strong.o", &strong[..])];
-    let both = FunctionSet::from_link_inputs(inputs, &kept);
-    assert_eq!(both, FunctionSet::from_link_inputs([("strong.o", &strong[..])], &kept));
-    assert_ne!(both, FunctionSet::from_link_inputs([("weak.o", &weak[..])], &kept));
+    let both = FunctionSet::from_link_inputs(inputs, &kept, &PrintedLocations::default());
+    assert_eq!(
+        both,
+        FunctionSet::from_link_inputs(
+            [("strong.o", &strong[..])],
+            &kept,
+            &PrintedLocations::default()
+        )
+    );
+    assert_ne!(
+        both,
+        FunctionSet::from_link_inputs([("weak.o", &weak[..])], &kept, &PrintedLocations::default())
+    );
 }
 
 #[test]
@@ -46,7 +60,11 @@ fn local_functions_of_one_name_count_separately() {
         let one = scratch.c_object("one", &source(factors[0], "one"), &["-O2"]);
         let two = scratch.c_object("two", &source(factors[1], "two"), &["-O2"]);
         let inputs = [("one.o", &one[..]), ("two.o", &two[..])];
-        FunctionSet::from_link_inputs(inputs, &all_kept(&[&one, &two]))
+        FunctionSet::from_link_inputs(
+            inputs,
+            &all_kept(&[&one, &two]),
+            &PrintedLocations::default(),
+        )
     };
     let diff = FunctionSet::diff(&set([5, 9]), &set([5, 9]));
     assert!(diff.is_empty() && diff.unchanged == 4, "{diff:#?}");
@@ -60,7 +78,11 @@ fn thin_archive_is_not_comparable() {
     let scratch = Scratch::new();
     scratch.c_object("first", "int first(int x) { return x; }", &[]);
     let archive = scratch.archive("libthin.a", "crsT", &["first.o"]);
-    let set = FunctionSet::from_link_inputs([("libthin.a", &archive[..])], &[]);
+    let set = FunctionSet::from_link_inputs(
+        [("libthin.a", &archive[..])],
+        &[],
+        &PrintedLocations::default(),
+    );
     assert_eq!(set.not_comparable()[0].reason, Unreadable::ThinArchive);
 }
 
@@ -68,11 +90,16 @@ fn thin_archive_is_not_comparable() {
 fn bitcode_is_reported_and_metadata_is_skipped() {
     let scratch = Scratch::new();
     let lto = scratch.rust_object("object", RUST, &["-Clinker-plugin-lto"]);
-    let set = FunctionSet::from_link_inputs([("object.o", &lto[..])], &[]);
+    let set =
+        FunctionSet::from_link_inputs([("object.o", &lto[..])], &[], &PrintedLocations::default());
     assert_eq!(set.not_comparable()[0].reason, Unreadable::Bitcode);
 
     let rlib = scratch.rust_program("library", RUST, &["--crate-type=rlib"]);
-    let set = FunctionSet::from_link_inputs([("library.rlib", &rlib[..])], &[]);
+    let set = FunctionSet::from_link_inputs(
+        [("library.rlib", &rlib[..])],
+        &[],
+        &PrintedLocations::default(),
+    );
     assert_eq!(set.not_comparable(), []);
 }
 
@@ -86,7 +113,11 @@ fn rust_program_is_read_from_its_library_and_objects() {
     let options = ["-Copt-level=2", "--extern=object=libobject.rlib"];
     let program = scratch.rust_program("program", source, &options);
     let kept = kept_functions(&program).unwrap();
-    let set = FunctionSet::from_link_inputs([("libobject.rlib", &rlib[..])], &kept);
+    let set = FunctionSet::from_link_inputs(
+        [("libobject.rlib", &rlib[..])],
+        &kept,
+        &PrintedLocations::default(),
+    );
     let names: Vec<_> = set.functions().iter().map(|function| function.name.as_str()).collect();
     assert!(names.contains(&"object::greet"), "{names:?}");
     assert!(!names.contains(&"object::pick"), "{names:?}");

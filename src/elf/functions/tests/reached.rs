@@ -107,7 +107,7 @@ fn caller_of_another_copy_is_unchanged() {
         let objects: Vec<Vec<u8>> = objects.collect();
         let objects: Vec<&[u8]> = objects.iter().map(Vec::as_slice).collect();
         let inputs = objects.iter().map(|object| ("object.o", *object));
-        FunctionSet::from_link_inputs(inputs, &all_kept(&objects))
+        FunctionSet::from_link_inputs(inputs, &all_kept(&objects), &PrintedLocations::default())
     };
     let diff = FunctionSet::diff(&set(&["one", "three"]), &set(&["one", "two", "three"]));
     assert_changed(&diff, &[]);
@@ -213,7 +213,9 @@ fn code_outside_functions_is_named_but_padding_is_not() {
 
 #[test]
 fn unreadable_input_is_named_if_it_differs() {
-    let set = |bytes: &[u8]| FunctionSet::from_link_inputs([("/a/b/odd.o", bytes)], &[]);
+    let set = |bytes: &[u8]| {
+        FunctionSet::from_link_inputs([("/a/b/odd.o", bytes)], &[], &PrintedLocations::default())
+    };
     let diff = FunctionSet::diff(&set(b"one"), &set(b"two"));
     assert_eq!(diff.elsewhere, ["the link input odd.o, which could not be read"]);
     assert!(FunctionSet::diff(&set(b"one"), &set(b"one")).elsewhere.is_empty());
@@ -231,7 +233,8 @@ fn input_order_and_constant_numbers_do_not_matter() {
     };
     let set = |objects: [&[u8]; 2]| {
         let inputs = objects.map(|object| ("object.o", object));
-        FunctionSet::from_link_inputs(inputs, &all_kept(&objects))
+        let printed = PrintedLocations::all_in("first.rs");
+        FunctionSet::from_link_inputs(inputs, &all_kept(&objects), &printed)
     };
     let [first, second] = objects("");
     let base = set([&first, &second]);
@@ -241,6 +244,90 @@ fn input_order_and_constant_numbers_do_not_matter() {
     let diff = FunctionSet::diff(&base, &set([&second, &first]));
     assert_changed(&diff, &[]);
     assert!(!diff.added.is_empty() && diff.elsewhere.is_empty(), "{diff:#?}");
+}
+
+#[test]
+fn alignment_of_data_counts() {
+    for (section, contents) in [
+        (".rodata.table", ".quad 1, 2, 3, 4, 5, 6, 7, 8"),
+        (".data.table", ".quad 1, 2, 3, 4, 5, 6, 7, 8"),
+        (".tdata,\"awT\",@progbits", ".quad 1"),
+        (".rodata.cst16,\"aM\",@progbits,16", ".quad 1, 2"),
+        (".bss.table,\"aw\",@nobits", ".zero 4096"),
+    ] {
+        let of = |alignment: u32| {
+            function("user", "lea table(%rip),%rax")
+                + &function("other", "nop")
+                + &format!(".section {section}\n.balign {alignment}\n")
+                + "table:\n.type table,@object\n.size table,8\n"
+                + contents
+                + "\n"
+        };
+        assert_changed(&assembled_diff(&of(16), &of(16)), &[]);
+        assert_changed(&assembled_diff(&of(16), &of(64)), &["user"]);
+    }
+    let common = |alignment: u32| {
+        function("user", "lea table(%rip),%rax")
+            + &function("other", "nop")
+            + &format!(".comm table,4096,{alignment}\n")
+    };
+    assert_changed(&assembled_diff(&common(32), &common(64)), &["user"]);
+}
+
+#[test]
+fn group_of_code_counts_but_not_its_own_section() {
+    let of = |section: &str| {
+        function("user", "call callee")
+            + &function("callee", "nop").replace(".text.callee", section)
+    };
+    assert_changed(&assembled_diff(&of(".text.callee"), &of(".text")), &[]);
+    for section in [".text.unlikely.callee", ".text.hot", "own"] {
+        assert_changed(&assembled_diff(&of(".text.callee"), &of(section)), &["callee"]);
+    }
+}
+
+#[test]
+fn alignment_within_a_section_and_behind_a_pointer_counts() {
+    // A C compiler may put all statics into one section, whose alignment is that of the strictest. It counts as a whole.
+    let beside = |alignment: u32| {
+        function("user", "lea table(%rip),%rax")
+            + &function("neighbour", "lea first(%rip),%rax")
+            + &function("other", "nop")
+            + ".section .data\n.balign 64\n.type first,@object\n.size first,16\nfirst: .quad 1,2\n"
+            + &format!(".balign {alignment}\n.type table,@object\n.size table,8\ntable: .quad 3\n")
+    };
+    assert_changed(&assembled_diff(&beside(16), &beside(64)), &["neighbour", "user"]);
+    let behind = |alignment: u32| {
+        function("user", "mov pointer(%rip),%rax")
+            + &function("other", "nop")
+            + ".section .data.rel.pointer,\"aw\"\n.type pointer,@object\n.size pointer,8\n"
+            + "pointer: .quad table\n.section .bss.table,\"aw\",@nobits\n"
+            + &format!(".balign {alignment}\n.type table,@object\n.size table,4096\n")
+            + "table: .zero 4096\n"
+    };
+    assert_changed(&assembled_diff(&behind(16), &behind(4096)), &["user"]);
+}
+
+#[test]
+fn alignment_of_a_type_and_of_code_counts() {
+    let table = |attribute: &str| {
+        format!(
+            "#[derive(Clone, Copy)] {attribute} pub struct Row([u64; 8]);\n\
+             static TABLE: [Row; 4] = [Row([3; 8]), Row([4; 8]), Row([7; 8]), Row([9; 8])];\n\
+             #[inline(never)] pub fn read(n: usize) -> u64 {{ TABLE[n & 3].0[0] ^ TABLE[n & 1].0[7] }}\n\
+             #[inline(never)] pub fn other(n: usize) -> usize {{ n ^ 5 }}\n"
+        )
+    };
+    let is_changed = |base: &str, head: &str, options: &[&str]| {
+        let diff = rust_diff(base, head, options);
+        diff.changed.iter().map(|one| one.name.as_str().to_owned()).collect::<Vec<_>>()
+    };
+    let changed = is_changed(&table(""), &table("#[repr(align(64))]"), &[]);
+    assert_eq!(changed, ["object::read"]);
+    let scratch = Scratch::new();
+    let set = |options: &[&str]| set_of(&scratch.rust_object("object", &table(""), options));
+    let aligned = set(&["-Cllvm-args=-align-all-functions=6"]);
+    assert_eq!(FunctionSet::diff(&set(&[]), &aligned).changed.len(), 2);
 }
 
 #[test]

@@ -99,7 +99,7 @@ fn function_set_keeps_its_stored_form() {
     let json = serde_json::to_string(&set).unwrap();
     assert_eq!(
         json,
-        "{\"rules\":3,\"functions\":[[\"a\",7,16,\"17762fddd969a453925d65717ac3eea21320b66b54342fde15128d6caf21215f\",24],\
+        "{\"rules\":4,\"functions\":[[\"a\",7,16,\"17762fddd969a453925d65717ac3eea21320b66b54342fde15128d6caf21215f\",24],\
          [\"b\",7,3,\"10e5cf3d3c8a4f9f3468c8cc58eea84892a22fdadbc1acb22410190044c1d553\",null]],\
          \"not-comparable\":[{\"input\":\"lto.o\",\"reason\":\"bitcode\"}],\"unread\":[\"af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a93cae41f3262\"],\
          \"unseen\":[[\"_start\",34]],\"references\":{\
@@ -109,7 +109,7 @@ fn function_set_keeps_its_stored_form() {
     );
     assert_eq!(serde_json::from_str::<FunctionSet>(&json).unwrap(), set);
 
-    let error = serde_json::from_str::<FunctionSet>(&json.replace("\"rules\":3,", "\"rules\":99,"))
+    let error = serde_json::from_str::<FunctionSet>(&json.replace("\"rules\":4,", "\"rules\":99,"))
         .unwrap_err();
-    assert!(error.to_string().starts_with("functions were digested by rules 99, not 3"), "{error}");
+    assert!(error.to_string().starts_with("functions were digested by rules 99, not 4"), "{error}");
 }
