@@ -207,7 +207,7 @@ impl Runner<'_> {
         let request = if is_complete {
             // An execution on a busy machine makes fewer iterations in this time than one that is measured.
             let min_time = request.min_time.saturating_mul(2);
-            ExecutionRequest { iterations, min_time, ..request }
+            ExecutionRequest { min_time, iterations, ..request }
         } else {
             let warm_up = request.warm_up.min(WARM_UP);
             in_few_measurements(&ExecutionRequest { warm_up, iterations, ..request })
