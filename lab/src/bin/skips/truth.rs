@@ -1,0 +1,288 @@
+//! What an execution does: counted by callgrind, with a clock that is the same in each run.
+
+use std::{
+    collections::BTreeMap,
+    error::Error,
+    ffi::OsString,
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use super::{
+    mutate::{Aligned, Change, Mutant, has_extension},
+    project::{BENCHMARKS, Project, Settings},
+};
+
+/// The C library's own instructions depend on addresses, for example those of `memcpy`. So its calls are compared, and its
+/// instructions only by a share of all.
+const LIBRARY: f64 = 0.01;
+
+/// One execution of a benchmark.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Execution {
+    /// Instructions of each function of the executable and its own libraries.
+    functions: BTreeMap<String, u64>,
+    /// Calls of functions of the C library from there.
+    calls: BTreeMap<String, u64>,
+    /// Instructions in the C library.
+    in_library: u64,
+    /// Bytes that were read from files.
+    bytes: u64,
+}
+
+impl Execution {
+    fn instructions(&self) -> u64 {
+        self.functions.values().sum()
+    }
+}
+
+/// All benchmarks of a version, and the places of its statics.
+pub struct Truth {
+    executions: Vec<Execution>,
+    executable: Vec<u8>,
+    /// The output of `nm`.
+    symbols: String,
+}
+
+/// Builds versions with plain cargo, and executes them.
+pub struct Laboratory {
+    clock: PathBuf,
+    cargo: OsString,
+}
+
+impl Laboratory {
+    pub fn new(root: &Path) -> Result<Self, Box<dyn Error>> {
+        let (source, clock) = (root.join("clock.c"), root.join("clock.so"));
+        fs::write(&source, include_str!("clock.c"))?;
+        checked(
+            Command::new("cc").args(["-O1", "-shared", "-fPIC", "-o"]).arg(&clock).arg(&source),
+        )?;
+        Ok(Self { clock, cargo: lab::rbench::cargo() })
+    }
+
+    /// The files of the project as they are now, with these settings. A mutant whose executable is that of the base, and
+    /// that changes nothing else that a process could notice, is not executed.
+    pub fn observe(
+        &self,
+        project: &Project,
+        mutant: Option<&Mutant>,
+        base: Option<&Truth>,
+    ) -> Result<Truth, Box<dyn Error>> {
+        let settings = match mutant.map(|mutant| &mutant.change) {
+            Some(Change::Settings(settings)) => settings.clone(),
+            _ => Settings::default(),
+        };
+        let path = self.build(project, &settings)?;
+        let executable = fs::read(&path)?;
+        if let (Some(mutant), Some(base)) = (mutant, base)
+            && executable == base.executable
+            && changes_sources_only(mutant)
+        {
+            let executions = base.executions.clone();
+            return Ok(Truth { executions, executable, symbols: base.symbols.clone() });
+        }
+        let symbols = checked(Command::new("nm").arg("--demangle").arg(&path))?;
+        let executions: Result<Vec<_>, _> = BENCHMARKS
+            .iter()
+            .map(|benchmark| self.execute(project, &settings, benchmark))
+            .collect();
+        Ok(Truth {
+            executions: executions?,
+            executable,
+            symbols: String::from_utf8_lossy(&symbols).into_owned(),
+        })
+    }
+
+    fn cargo(
+        &self,
+        project: &Project,
+        settings: &Settings,
+        is_program: &[&str],
+        is_bench: &[&str],
+    ) -> Command {
+        let mut command = project.command(&self.cargo);
+        command.args(if project.kind.arguments.is_some() { is_bench } else { is_program });
+        command.arg("--quiet").args(&settings.cargo);
+        command.envs(settings.variables.iter().map(|(name, value)| (name, value)));
+        command
+    }
+
+    /// Builds the executable; returns its path.
+    fn build(&self, project: &Project, settings: &Settings) -> Result<PathBuf, Box<dyn Error>> {
+        let mut cargo = self.cargo(
+            project,
+            settings,
+            &["build", "--release"],
+            &["bench", "--no-run", "--bench", "work"],
+        );
+        let messages = checked(cargo.arg("--message-format=json"))?;
+        let messages = String::from_utf8(messages)?;
+        let mut executables = messages.lines().filter_map(|line| {
+            let message: serde_json::Value = serde_json::from_str(line).ok()?;
+            Some(PathBuf::from(message["executable"].as_str()?))
+        });
+        Ok(executables.next_back().ok_or("cargo names no executable")?)
+    }
+
+    /// Executes one benchmark. Cargo starts it in the environment that it has for users.
+    fn execute(
+        &self,
+        project: &Project,
+        settings: &Settings,
+        benchmark: &str,
+    ) -> Result<Execution, Box<dyn Error>> {
+        let output = |name: &str| project.path.join("target").join(name);
+        let (profile, bytes) = (output("callgrind.out"), output("bytes"));
+        let runner = [
+            "env".to_owned(),
+            format!("LD_PRELOAD={}", self.clock.display()),
+            format!("BYTES={}", bytes.display()),
+            // The dynamic linker's searches are no work of the benchmark.
+            "LD_BIND_NOW=1".to_owned(),
+            "valgrind".to_owned(),
+            "--quiet".to_owned(),
+            "--tool=callgrind".to_owned(),
+            "--compress-strings=no".to_owned(),
+            "--compress-pos=no".to_owned(),
+            format!("--callgrind-out-file={}", profile.display()),
+        ];
+        let mut cargo =
+            self.cargo(project, settings, &["run", "--release"], &["bench", "--bench", "work"]);
+        cargo.arg("--config").arg(format!("target.'cfg(all())'.runner={runner:?}")).arg("--");
+        cargo.args(project.kind.arguments.unwrap_or_default());
+        let id = if project.kind.name == "divan" {
+            format!("work::{benchmark}")
+        } else {
+            benchmark.to_owned()
+        };
+        checked(cargo.arg(id))?;
+        let mut execution = parsed(&fs::read_to_string(&profile)?);
+        execution.bytes = fs::read_to_string(bytes)?.trim().parse()?;
+        Ok(execution)
+    }
+}
+
+impl Truth {
+    /// The difference of a benchmark's work from the base, in words.
+    pub fn difference(
+        &self,
+        base: &Self,
+        benchmark: usize,
+        aligned: Option<&Aligned>,
+    ) -> Option<String> {
+        let [old, new] = [base, self].map(|truth| &truth.executions[benchmark]);
+        let of_library = old.in_library.abs_diff(new.in_library) as f64;
+        if old.bytes != new.bytes {
+            return Some(format!("{} -> {} bytes read", old.bytes, new.bytes));
+        }
+        if old.instructions() != new.instructions() {
+            let of = |execution: &Execution, name| {
+                execution.functions.get(name).copied().unwrap_or_default()
+            };
+            let names = old.functions.keys().chain(new.functions.keys());
+            let most = names.max_by_key(|name| of(old, *name).abs_diff(of(new, *name)))?;
+            return Some(format!(
+                "{} -> {} instructions, most of the difference in {most}",
+                old.instructions(),
+                new.instructions()
+            ));
+        }
+        let names = old.calls.keys().chain(new.calls.keys());
+        let calls = |execution: &Execution, name| execution.calls.get(name).copied().unwrap_or(0);
+        for name in names {
+            let [old, new] = [old, new].map(|execution| calls(execution, name));
+            if old != new {
+                return Some(format!("{old} -> {new} calls of {name}"));
+            }
+        }
+        if of_library > LIBRARY * (old.instructions() + old.in_library) as f64 {
+            return Some(format!(
+                "{} -> {} instructions in the C library",
+                old.in_library, new.in_library
+            ));
+        }
+        let aligned = aligned?;
+        let is_used = old.functions.keys().any(|function| function.contains(&aligned.users));
+        let places = [base, self].map(|truth| place(&truth.symbols, &aligned.symbol));
+        (is_used && places[0] != places[1])
+            .then(|| format!("{} at {places:?} modulo 64", aligned.symbol))
+    }
+}
+
+/// The address of a static, modulo the size of a cache line.
+fn place(symbols: &str, name: &str) -> Option<u64> {
+    symbols.lines().find_map(|line| {
+        let symbol = line.get(19..)?;
+        let is_it =
+            symbol == name || symbol.strip_suffix(name).is_some_and(|rest| rest.ends_with("::"));
+        is_it.then(|| u64::from_str_radix(line.get(..16)?, 16).ok().map(|address| address % 64))?
+    })
+}
+
+/// True if only what is compiled to the executable differs.
+fn changes_sources_only(mutant: &Mutant) -> bool {
+    let Change::Files(files) = &mutant.change else { return false };
+    files.keys().all(|path| has_extension(path, "rs") && path != "build.rs")
+}
+
+/// Adds up what callgrind has counted.
+fn parsed(profile: &str) -> Execution {
+    let mut execution = Execution::default();
+    let (mut object, mut function) = ("", "");
+    // The object of a call, if it is another one, and the called function.
+    let mut callee = (None, "");
+    let mut is_inclusive = false;
+    for line in profile.lines() {
+        match line.split_once('=') {
+            Some(("ob", name)) => object = name,
+            Some(("fn", name)) => function = name,
+            Some(("cob", name)) => callee.0 = Some(name),
+            Some(("cfn", name)) => callee.1 = name,
+            Some(("calls", rest)) => {
+                is_inclusive = true;
+                let count =
+                    rest.split(' ').next().and_then(|count| count.parse().ok()).unwrap_or(0);
+                let called = callee.0.take().unwrap_or(object);
+                if is_own(object) && !is_own(called) {
+                    *execution.calls.entry(callee.1.to_owned()).or_default() += count;
+                }
+            }
+            // The costs of a call are also those of the called function.
+            None if line.starts_with(|first: char| first.is_ascii_digit()) => {
+                let cost: u64 =
+                    line.split(' ').nth(1).and_then(|cost| cost.parse().ok()).unwrap_or(0);
+                if std::mem::take(&mut is_inclusive) {
+                } else if is_own(object) {
+                    *execution.functions.entry(function.to_owned()).or_default() += cost;
+                } else if object.contains("/libc.") {
+                    execution.in_library += cost;
+                }
+            }
+            _ => {}
+        }
+    }
+    execution
+}
+
+fn is_own(object: &str) -> bool {
+    let file = object.rsplit('/').next().unwrap_or(object);
+    !["ld-linux", "libc.", "libm.", "libgcc_s", "clock.so", "???"]
+        .iter()
+        .any(|start| file.starts_with(start))
+}
+
+/// Runs a command; returns its output.
+fn checked(command: &mut Command) -> Result<Vec<u8>, Box<dyn Error>> {
+    let output = command.stdin(Stdio::null()).output()?;
+    if !output.status.success() {
+        let errors = String::from_utf8_lossy(&output.stderr);
+        let first: Vec<&str> = errors
+            .lines()
+            .filter(|line| line.contains("error") || line.contains("panicked"))
+            .take(3)
+            .collect();
+        return Err(format!("{}: {}", output.status, first.join(" ")).into());
+    }
+    Ok(output.stdout)
+}
