@@ -62,13 +62,13 @@ impl Happened<'_> {
         for row in rows {
             let fault = self.faults[row.slot.version];
             match &row.outcome {
-                Ok(execution) => match execution.schedule {
+                Ok(execution) => match &execution.schedule {
                     Schedule::Interleaved(_)
                     | Schedule::InterleavedThreads(_)
                     | Schedule::InterleavedFreeThreads(_) => {
                         taken.push(row.clone());
                     }
-                    Schedule::Unavailable(unavailable) => drop(alone.insert(unavailable)),
+                    Schedule::Unavailable(unavailable) => drop(alone.insert(unavailable.clone())),
                     Schedule::NotRequested => {
                         found.push((Wrong::Half, format!("not asked: {:?}", row.slot)));
                     }
