@@ -325,12 +325,12 @@ fn interrupt(project: &TestProject) {
 /// Asserts that all executions of the newest experiment are stored, with this reason for not being
 /// interleaved.
 #[track_caller]
-fn assert_finished(project: &TestProject, unavailable: Option<InterleavingUnavailable>) {
+fn assert_finished(project: &TestProject, unavailable: Option<&InterleavingUnavailable>) {
     let (all, is_finished) = newest(project);
     assert!(is_finished);
     for name in ["good", "bad"] {
         assert_eq!(all[name].len(), EXECUTIONS);
-        assert_eq!(unavailable_reasons(&all[name]), BTreeSet::from([unavailable.clone()]));
+        assert_eq!(unavailable_reasons(&all[name]), BTreeSet::from([unavailable.cloned()]));
         assert_whole_pairs(&all[name]);
     }
 }
@@ -397,7 +397,7 @@ fn interleaved_results_do_not_count_once_it_is_unavailable() {
     let outcome = compare(&project, &ONLY).program(&program).ok();
     outcome.assert_stderr_has(&["cannot open a file under the number 253", "run sequentially"]);
     outcome.assert_stdout_has(&["because the interleaving library cannot be used:"]);
-    assert_finished(&project, Some(InterleavingUnavailable::NoLibrary));
+    assert_finished(&project, Some(&InterleavingUnavailable::NoLibrary));
 }
 
 #[test]
