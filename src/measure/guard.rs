@@ -36,7 +36,7 @@ enum State {
 }
 
 impl Guard {
-    pub(super) fn new(needs: [Needs; 2]) -> Self {
+    pub(super) fn new(needs: &[Needs; 2]) -> Self {
         let hints = needs.each_ref().map(|needs| needs.median_iteration);
         let mut guard = Self { hints, state: State::default() };
         if needs.iter().any(|needs| needs.memory >= Some(LARGE)) {
@@ -129,7 +129,7 @@ mod tests {
     fn guard(hints: [f64; 2]) -> Guard {
         let needs =
             |time| Needs { median_iteration: Some(time), memory: SMALL, ..Needs::default() };
-        Guard::new(hints.map(needs))
+        Guard::new(&hints.map(needs))
     }
 
     #[test]
@@ -147,7 +147,7 @@ mod tests {
         assert!(looks(usual(), [100.0, 200.0], Some(LARGE)), "it may need the caches");
         assert!(looks(Guard::default(), [100.0, 200.0], SMALL), "nothing is known");
         let large = Needs { memory: Some(LARGE), ..Needs::default() };
-        assert!(Guard::new([Needs::default(), large]).is_looking());
+        assert!(Guard::new(&[Needs::default(), large]).is_looking());
     }
 
     #[test]

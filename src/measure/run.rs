@@ -327,7 +327,7 @@ impl Runner<'_> {
             interference: None,
             slice: SLICE,
             memory: needs.iter().filter_map(|needs| needs.memory).max(),
-            guard: Guard::new(needs),
+            guard: Guard::new(&needs),
             uses_outside: false,
             outside: Vec::new(),
             run_time: None,

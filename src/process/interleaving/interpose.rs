@@ -77,9 +77,21 @@ fn change(page: &Page, id: c_int, reading: i64) -> Option<Changed> {
     if is_hurrying {
         TIME.hurry();
     }
+    let raw = if is_over { note_ahead(CLOCK_MONOTONIC_RAW) } else { 0 };
     let now = if is_over { switch_if_due(page, now) } else { TIME.go_on(&Own) };
+    let changed = TIME.read(now).map(|time| Changed { real: now, shown: Timespec::of(time + ahead) });
+    // No later reading may be before an earlier one.
+    if is_over {
+        // This clock has another rate: it may have gone less far than the time that is left out.
+        TIME.go_ahead(raw - note_ahead(CLOCK_MONOTONIC_RAW));
+    }
+    if let (Some(Changed { shown, .. }), State::Behind(left_out)) = (&changed, TIME.state()) {
+        // How far the clock is ahead is only known to some ns. One that was set back may go back.
+        let behind = shown.sum() - (nanoseconds(id) - left_out);
+        TIME.go_ahead(if behind < 1_000 { behind } else { 0 });
+    }
     IS_CHANGING.store(false, Release);
-    TIME.read(now).map(|time| Changed { real: now, shown: Timespec::of(time + ahead) })
+    changed
 }
 
 /// The kernel's account of the first thread, an open file; negative where it does not show all that others take.

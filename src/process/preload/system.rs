@@ -68,6 +68,7 @@ extern "C" {
 
 pub const CLOCK_REALTIME: c_int = 0;
 pub const CLOCK_MONOTONIC: c_int = 1;
+pub const CLOCK_MONOTONIC_RAW: c_int = 4;
 pub const CLOCK_REALTIME_COARSE: c_int = 5;
 pub const CLOCK_MONOTONIC_COARSE: c_int = 6;
 pub const CLOCK_PROCESS_CPUTIME: c_int = 2;

@@ -3,7 +3,7 @@
 
 use std::cell::{Cell, RefCell};
 
-use super::super::own_time::{Clocks, JUMP, OwnTime, packed, unpacked};
+use super::super::own_time::{Clocks, JUMP, OwnTime, State, packed, unpacked};
 
 /// Time before and after each clock shows its reading, in ns.
 const STEP: i64 = 20;
@@ -371,4 +371,20 @@ fn hurried_time_jumps_once_and_what_it_has_gained_is_known() {
         pair[1].0 - pair[0].0 - 5 * real
     });
     assert_eq!(differences.collect::<Vec<_>>(), [JUMP, 0, 0]);
+}
+
+#[test]
+fn time_that_goes_ahead_loses_nothing_of_what_it_has_gained() {
+    let (world, time) = (World::default(), OwnTime::new());
+    let before = read_hurried(&time, &world, 10_000);
+    let now = world.now.get();
+    let apart = time.read(now).unwrap() - before;
+    for by in [40, 0, -40] {
+        time.go_ahead(by);
+    }
+    assert_eq!(time.read(now), Some(before + apart + 40));
+    assert_eq!(time.without_gain(now), before + apart + 40);
+    time.stand_still(now);
+    time.go_ahead(40);
+    assert!(matches!(time.state(), State::Still(stood) if stood == before + apart + 40));
 }
