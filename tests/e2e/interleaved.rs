@@ -83,6 +83,11 @@ fn compare(project: &TestProject, more: &[&str]) -> Rbench {
     project.rbench(&[&COMPARE[..], more].concat())
 }
 
+/// The same comparison with 16 pairs: four may all come after executions alone.
+fn more_pairs() -> [&'static str; 19] {
+    COMPARE.map(|word| if word == "2" { "4" } else { word })
+}
+
 /// The rows of each benchmark in the newest experiment, and whether that is finished.
 fn newest(project: &TestProject) -> (BTreeMap<String, Vec<StoredExecution>>, bool) {
     let store = Store::open(&project.root().join(".rbench/results.sqlite"), &|| {}).unwrap();
@@ -158,23 +163,22 @@ fn pairs_run_at_once_on_their_own_cpus() {
     let can = thread::available_parallelism().unwrap().get() > 1;
     let project = project();
     let of = |more: &[&str]| {
-        compare(&project, &[&["--filter", "^good$"], more].concat()).ok();
+        project.rbench(&[&more_pairs()[..], &["--filter", "^good$"], more].concat()).ok();
         let (all, _) = newest(&project);
         assert_eq!(unavailable_reasons(&all["good"]), BTreeSet::from([None]));
         assert_whole_pairs(&all["good"]);
         overlapping(&all["good"])
     };
     let parallel = ["--config", "experiment.parallel=2"];
-    assert_eq!(
-        of(&parallel),
-        [false, can, false],
-        "the first pair shows that it can be interleaved"
-    );
+    let overlap = of(&parallel);
+    assert!(!overlap[0], "the first pair shows that it can be interleaved");
+    // On a busy machine, some come after executions alone.
+    assert_eq!(overlap.contains(&true), can);
     // Like other settings, it distinguishes results.
     let show = project.rbench(&["show", "HEAD"]).ok();
     assert_eq!(show.stdout().contains("parallel 2"), can);
-    assert_eq!(of(&["--config", "experiment.parallel=1"]), [false; 3]);
-    assert_eq!(of(&[&["--cpu", "0"][..], &parallel].concat()), [false; 3]);
+    assert!(!of(&["--config", "experiment.parallel=1"]).contains(&true));
+    assert!(!of(&[&["--cpu", "0"][..], &parallel].concat()).contains(&true));
     assert_nothing_is_left(&project);
 }
 
@@ -237,12 +241,11 @@ fn benchmark_with_one_version_slower_interleaved_runs_sequentially() {
         return;
     }
     let project = project();
-    // Four pairs could be too few to show it.
-    let more_pairs = COMPARE.map(|word| if word == "2" { "4" } else { word });
     let only = ["--filter", "^bad$", "--config", "experiment.warm-up=2ms"];
     for version in ["HEAD", "BASE"] {
         fs::write(project.beside("faults"), format!("{version} slow-interleaved 0\n")).unwrap();
-        let report = project.rbench(&[&more_pairs[..], &only].concat()).env("COLUMNS", "300").ok();
+        let report =
+            project.rbench(&[&more_pairs()[..], &only].concat()).env("COLUMNS", "300").ok();
         let (all, _) = newest(&project);
         let differs = BTreeSet::from([Some(InterleavingUnavailable::ChangeDiffers)]);
         assert_eq!(unavailable_reasons(&all["bad"]), differs, "{version}");
@@ -462,7 +465,11 @@ fn libtest_gives_its_samples() {
     for (benchmark, rows) in rows {
         for row in rows {
             let execution = row.outcome.unwrap_or_else(|error| panic!("{benchmark}: {error}"));
-            assert!(matches!(execution.schedule, Schedule::Interleaved(_)), "{benchmark}");
+            assert!(
+                matches!(execution.schedule, Schedule::Interleaved(_)),
+                "{benchmark}: {}",
+                outcome.printed()
+            );
             assert_eq!(execution.measurements(), 50, "{benchmark}");
             // Far from the three seconds that libtest may take, also where the machine is busy.
             assert!(execution.measured_time() < Duration::from_secs(1), "{benchmark}");
