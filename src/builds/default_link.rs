@@ -113,7 +113,7 @@ pub struct ListedExecutable {
     pub functions: Vec<LinkedFunction>,
     /// A directory for cached data about it.
     pub home: PathBuf,
-    /// The [options](inputs::options) of the link.
+    /// The options of the link, as `inputs::options` returns them.
     pub options: Vec<String>,
 }
 

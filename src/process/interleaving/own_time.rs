@@ -272,10 +272,16 @@ impl OwnTime {
         self.stop(now, if is_interrupted { taken } else { 0 });
     }
 
-    /// CPU time of the process's other threads since this was last called.
+    /// CPU time of the process's other threads since it was last shown; not shown before it is more than the error of a reading.
     pub fn worked(&self, clocks: &impl Clocks) -> i64 {
         let others = clocks.others();
-        (others - self.others.swap(others, Relaxed)).max(0)
+        let worked = others - self.others.load(Relaxed);
+        // That of a forked process begins anew.
+        if worked.abs() >= LEAST_TAKEN {
+            self.others.store(others, Relaxed);
+            return worked.max(0);
+        }
+        0
     }
 
     fn stop(&self, now: i64, taken: i64) {
@@ -301,7 +307,8 @@ impl OwnTime {
     /// [asked](Self::worked) is work of the process: alone, it would have had the CPU for that.
     pub fn go_on_after_wait(&self, clocks: &impl Clocks) -> i64 {
         let worked = self.worked(clocks);
-        if let State::Still(stood) = self.state() {
+        // A faster time has gone ahead already, and only shows how long an iteration is.
+        if let (State::Still(stood), 1) = (self.state(), self.speed.load(Relaxed)) {
             self.set(State::Still(stood + worked));
         }
         self.waits.store(clocks.waits(), Relaxed);
