@@ -15,7 +15,7 @@ use super::{
     own_time::{packed, unpacked, Moment, State},
     page::Page,
     system::*,
-    Changed, PAGE, TIME,
+    PAGE, TIME,
 };
 
 const ZERO: AtomicI64 = AtomicI64::new(0);
@@ -119,15 +119,16 @@ unsafe fn exact_time(id: c_int, out: *mut Timespec, page: &Page) -> c_int {
     let reading = out.sum();
     *out = out.minus(left_out);
     if is_owner() {
-        let mut now = monotonic(id, reading);
+        let now = monotonic(id, reading);
+        let mut kept = TIME.without_gain(now);
         if !TIME.is_due(now) {
             TIME.note(now);
-        } else if let Some(Changed { real, shown }) = change(page, id, reading) {
-            now = real;
-            *out = shown;
+        } else if let Some(changed) = change(page, id, reading) {
+            *out = changed.shown;
+            kept = changed.kept;
         }
         if id == CLOCK_MONOTONIC {
-            keep(page, TIME.without_gain(now));
+            keep(page, kept);
         }
     }
     0

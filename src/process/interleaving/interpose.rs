@@ -41,10 +41,10 @@ static BEGAN: AtomicI64 = AtomicI64::new(0);
 
 /// The time after it stood still.
 struct Changed {
-    /// The real time, in ns.
-    real: i64,
     /// The process's time by the clock that was read.
     shown: Timespec,
+    /// The time by the monotonic clock without what it has gained, in ns.
+    kept: i64,
 }
 
 /// Stops the time at a reading of this clock, hands over or accounts for interruptions, and lets it go on. None if
@@ -79,13 +79,18 @@ fn change(page: &Page, id: c_int, reading: i64) -> Option<Changed> {
     }
     let raw = if is_over { note_ahead(CLOCK_MONOTONIC_RAW) } else { 0 };
     let now = if is_over { switch_if_due(page, now) } else { TIME.go_on(&Own) };
-    let changed = TIME.read(now).map(|time| Changed { real: now, shown: Timespec::of(time + ahead) });
+    let changed = TIME.read(now).map(|time| Changed {
+        shown: Timespec::of(time + ahead),
+        kept: TIME.without_gain(now),
+    });
     // No later reading may be before an earlier one.
     if is_over {
         // This clock has another rate: it may have gone less far than the time that is left out.
         TIME.go_ahead(raw - note_ahead(CLOCK_MONOTONIC_RAW));
     }
-    if let (Some(Changed { shown, .. }), State::Behind(left_out)) = (&changed, TIME.state()) {
+    if let (Some(Changed { shown, .. }), State::Behind(left_out), true) =
+        (&changed, TIME.state(), id != CLOCK_MONOTONIC)
+    {
         // How far the clock is ahead is only known to some ns. One that was set back may go back.
         let behind = shown.sum() - (nanoseconds(id) - left_out);
         TIME.go_ahead(if behind < 1_000 { behind } else { 0 });
