@@ -25,7 +25,10 @@ pub fn prepared() -> impl FnMut() -> u64 {
     let mut calls = 0;
     move || {
         calls += 1;
-        let late = env::var("SKIPS_LATE").map_or(0, |value| parsed(&value));
-        work(calls, rounds + if calls > 30 { late } else { 0 })
+        // Late and seldom: a trace stops the process at each reading.
+        let is_late = calls % 50 == 31;
+        let late =
+            if is_late { env::var("SKIPS_LATE").map_or(0, |value| parsed(&value)) } else { 0 };
+        work(calls, rounds + late)
     }
 }
