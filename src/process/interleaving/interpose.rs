@@ -88,12 +88,11 @@ fn change(page: &Page, id: c_int, reading: i64) -> Option<Changed> {
         // This clock has another rate: it may have gone less far than the time that is left out.
         TIME.go_ahead(raw - note_ahead(CLOCK_MONOTONIC_RAW));
     }
-    if let (Some(Changed { shown, .. }), State::Behind(left_out), true) =
-        (&changed, TIME.state(), id != CLOCK_MONOTONIC)
+    if let (Some(Changed { shown, .. }), State::Behind(left_out), CLOCK_MONOTONIC_RAW) =
+        (&changed, TIME.state(), id)
     {
-        // How far the clock is ahead is only known to some ns. One that was set back may go back.
-        let behind = shown.sum() - (nanoseconds(id) - left_out);
-        TIME.go_ahead(if behind < 1_000 { behind } else { 0 });
+        // How far it is ahead is only known to some ns.
+        TIME.go_ahead(shown.sum() - (nanoseconds(id) - left_out));
     }
     IS_CHANGING.store(false, Release);
     changed
@@ -190,6 +189,8 @@ fn switch_if_due(page: &Page, now: i64) -> i64 {
     let before = unsafe { *error };
     page.held[own].fetch_add(now - BEGAN.load(Relaxed), Relaxed);
     let now = if threads::stop() {
+        // What its other threads do from now on, they do beside the partner.
+        TIME.worked(&Own);
         page.passed[own].fetch_add(1, Relaxed);
         code::move_if_due(now);
         page.began.store(nanoseconds(CLOCK_MONOTONIC), Relaxed);
