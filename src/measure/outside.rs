@@ -172,7 +172,10 @@ impl Kept {
         }
         let open = |options: &mut OpenOptions| options.custom_flags(libc::O_NOFOLLOW).open(path);
         let mut new = OpenOptions::new();
-        let file = if fs::read(path).is_ok_and(|now| now == self.contents) {
+        // One that grew is not read: it may be larger than the memory.
+        let length = self.contents.len() as u64;
+        let has_length = path.symlink_metadata().is_ok_and(|found| found.len() == length);
+        let file = if has_length && fs::read(path).is_ok_and(|now| now == self.contents) {
             open(new.read(true))?
         } else {
             let mut file = open(new.write(true).create(true).truncate(true))?;
