@@ -1,10 +1,11 @@
 //! Changes one thing of a small project, and compares what rbench skips with what the processes do.
 //!
 //! `cargo run -p lab --bin skips` makes more than four hundred mutants of ten projects, `skips --quick` takes every tenth of
-//! them, and `skips NAME…` those of some projects; `--results FILE` keeps each, and continues where it was stopped. Each benchmark of each mutant is one case. rbench decides by
-//! `diff --by-benchmark`, which takes the same decision as `compare`. The truth is not a time but what the process does, in
-//! a program that plain cargo has built: instructions by callgrind and bytes read, and for mutants of an alignment also the
-//! address modulo 64. The exit code is 1 if a case that does other work is skipped, or if too few that do the same are.
+//! them, and `skips NAME…` those of some projects; `--results FILE` keeps each, and continues where it was stopped. Each
+//! benchmark of each mutant is one case. rbench decides by `diff --by-benchmark`, which takes the same decision as
+//! `compare`. The truth is not a time but what the process does, in a program that plain cargo has built: instructions by
+//! callgrind and bytes read, and for mutants of an alignment also the address modulo 64. The exit code is 1 if a case that
+//! does other work is skipped, or if too few that do the same are.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for people prints")]
 
@@ -33,7 +34,7 @@ use truth::Laboratory;
 
 /// Mutants of each project.
 const MUTANTS: usize = 44;
-/// `--quick` takes one mutant of so many.
+/// `--quick` takes one of this many mutants.
 const TENTH: usize = 10;
 /// Projects that are examined at the same time.
 const AT_ONCE: usize = 2;
