@@ -259,7 +259,7 @@ impl Candidates<'_> {
             );
         }
         if context.is_static && line.contains("{ add, never }") {
-            self.line("vtable entry", path, number, &line.replace("add, never", "add, c_square"));
+            self.line("vtable entry", path, number, &line.replace("add, never", "add, add"));
         }
     }
 
@@ -548,7 +548,9 @@ fn words_replaced(text: &str, old: &str, new: &str) -> String {
     let mut rest = text;
     while let Some(place) = rest.find(old) {
         let (before, after) = (&rest[..place], &rest[place + old.len()..]);
-        let is_alone = !before.ends_with(is_part) && !after.starts_with(is_part);
+        // Methods of other types may have the same name.
+        let is_alone =
+            !before.ends_with(is_part) && !before.ends_with('.') && !after.starts_with(is_part);
         changed.push_str(before);
         changed.push_str(if is_alone { new } else { old });
         rest = after;
