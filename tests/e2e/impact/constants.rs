@@ -1,7 +1,6 @@
 //! Constants that look like source locations, and the alignment of data.
 
-use serde_json::Value;
-
+use super::affected;
 use crate::support::TestProject;
 
 const BENCHMARKS: &str = r#"use rbench_harness::{main, Suite};
@@ -47,15 +46,6 @@ fn all(suite: &mut Suite) {
 main!(all);
 "#;
 
-/// The benchmarks that execute a function that the last commit changed.
-fn affected(project: &TestProject) -> Vec<String> {
-    let arguments = ["diff", "HEAD~1", "HEAD", "--by-benchmark", "--format", "json"];
-    let report = project.rbench(&arguments).ok().json("diff");
-    let rows = report["targets"][0]["benchmarks"].as_array().unwrap();
-    let has_impact = |row: &&Value| row["impact"]["functions"] != serde_json::json!([]);
-    rows.iter().filter(has_impact).map(|row| row["id"].as_str().unwrap().to_owned()).collect()
-}
-
 #[test]
 fn constants_like_locations_and_alignment_have_impact() {
     let project = TestProject::of("compared");
@@ -71,8 +61,8 @@ fn constants_like_locations_and_alignment_have_impact() {
         project.replace("benches/work.rs", old, new);
     }
     project.commit("Change all of them");
-    assert_eq!(affected(&project), ["named", "seeded", "listed", "pairs", "row"]);
+    assert_eq!(affected(&project, "functions"), ["named", "seeded", "listed", "pairs", "row"]);
     project.replace("benches/work.rs", "#[derive", "// Moves all lines.\n#[derive");
     project.commit("Explain");
-    assert_eq!(affected(&project), ["line"]);
+    assert_eq!(affected(&project, "functions"), ["line"]);
 }

@@ -1,7 +1,6 @@
 //! Files that a benchmark reads only after many iterations.
 
-use serde_json::Value;
-
+use super::affected;
 use crate::support::TestProject;
 
 const BENCHMARKS: &str = r#"
@@ -31,15 +30,6 @@ fn all(suite: &mut Suite) {
 main!(all);
 "#;
 
-/// The benchmarks that read something that the last commit changed.
-fn affected(project: &TestProject) -> Vec<String> {
-    let arguments = ["diff", "HEAD~1", "HEAD", "--by-benchmark", "--format", "json"];
-    let report = project.rbench(&arguments).ok().json("diff");
-    let rows = report["targets"][0]["benchmarks"].as_array().unwrap();
-    let has_files = |row: &&Value| row["impact"]["files"] != serde_json::json!([]);
-    rows.iter().filter(has_files).map(|row| row["id"].as_str().unwrap().to_owned()).collect()
-}
-
 #[test]
 fn files_that_are_read_late_have_impact() {
     let project = TestProject::of("compared");
@@ -51,13 +41,13 @@ fn files_that_are_read_late_have_impact() {
     project.commit("Read files late");
     project.write("corpus/15.txt", "one two");
     project.commit("Change the last file");
-    assert_eq!(affected(&project), ["in turn", "also in turn"]);
+    assert_eq!(affected(&project, "files"), ["in turn", "also in turn"]);
     project.write("seldom", "one two");
     project.commit("Change a file that few iterations read");
-    assert_eq!(affected(&project), ["seldom"]);
+    assert_eq!(affected(&project, "files"), ["seldom"]);
     // Their names are no reason to trust some iterations of benchmarks that read files.
     project.write("corpus/LICENSE", "one");
     project.write("docs/guide.txt", "one");
     project.commit("Describe");
-    assert_eq!(affected(&project), [""; 0]);
+    assert_eq!(affected(&project, "files"), [""; 0]);
 }

@@ -63,6 +63,16 @@ fn project(name: &str) -> TestProject {
     })
 }
 
+/// The benchmarks on which the newest commit has an impact of this kind: `functions` or `files`.
+#[track_caller]
+fn affected(project: &TestProject, kind: &str) -> Vec<String> {
+    let arguments = ["diff", "HEAD~1", "HEAD", "--by-benchmark", "--format", "json"];
+    let report = project.rbench(&arguments).ok().json("diff");
+    let rows = report["targets"][0]["benchmarks"].as_array().unwrap();
+    let has_impact = |row: &&Value| row["impact"][kind] != serde_json::json!([]);
+    rows.iter().filter(has_impact).map(|row| row["id"].as_str().unwrap().to_owned()).collect()
+}
+
 impl Kind {
     fn tag(&self) -> String {
         self.name.replace(' ', "-")

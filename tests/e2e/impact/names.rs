@@ -17,6 +17,7 @@ fn set_up_counts_in_a_target_with_the_name_of_a_harness() {
         let project = TestProject::of("compared");
         project.replace("Cargo.toml", "\"work\"", &format!("\"{name}\""));
         project.git(&["mv", "benches/work.rs", &format!("benches/{name}.rs")]);
+        // A value that `input` leaves on the stack must not look like a use of it while the benchmark measures.
         let source = "use rbench_harness::{main, Suite};\n\
             #[inline(never)] fn input() -> Vec<u64> { (0..std::hint::black_box(10)).collect() }\n\
             #[inline(never)] fn clear_stack() { std::hint::black_box([0_u8; 16_384]); }\n\
