@@ -202,10 +202,10 @@ fn obstacle(
         InterleavingUnavailable::FailsInterleaved
     } else if incidents.any(left_behind) || works(children, first_thread + others) {
         InterleavingUnavailable::ChildProcesses
-    } else if passed == 0 {
-        InterleavingUnavailable::NoClock
     } else if matches!(sharing, Sharing::Cpu(_)) && works(others, first_thread) {
         return Some(Obstacle::Threads);
+    } else if passed == 0 {
+        InterleavingUnavailable::NoClock
     } else if execution.measured_time() > own {
         InterleavingUnavailable::OtherClock
     } else {
@@ -343,14 +343,14 @@ mod tests {
                 InterleavedUse { children: millis(3), ..TAKEN },
                 InterleavingUnavailable::ChildProcesses,
             ),
-            // All is done by another thread, which reads the clock as well.
-            (
-                InterleavedUse { others: millis(99), passed: 0, ..TAKEN },
-                InterleavingUnavailable::NoClock,
-            ),
         ] {
             assert_eq!(of(taken), Some(Obstacle::Unavailable(expected)));
         }
+        // All is done by another thread, which reads the clock as well.
+        let by_another = InterleavedUse { others: millis(99), passed: 0, ..TAKEN };
+        assert_eq!(of(by_another), Some(Obstacle::Threads));
+        let no_clock = Obstacle::Unavailable(InterleavingUnavailable::NoClock);
+        assert_eq!(obstacle_of(Sharing::Cpus(Threads::Placed), by_another), Some(no_clock));
         // Processes need this little in any case.
         let short = InterleavedUse { first_thread: millis(10), ..TAKEN };
         assert_eq!(of(short), None);

@@ -269,9 +269,13 @@ fn benchmarks_with_threads_are_interleaved_or_the_report_says_why() {
     let (mut all, is_finished) = newest(&project);
     assert!(is_finished, "{}", outcome.printed());
     let mut rows = |name: &str| all.remove(name).unwrap_or_else(|| panic!("{name} is not stored"));
-    for (name, have_threads) in
-        [("pool", true), ("scoped", true), ("beside a worker", true), ("beside a sleeper", false)]
-    {
+    for (name, have_threads) in [
+        ("pool", true),
+        ("scoped", true),
+        ("measured in another thread", true),
+        ("beside a worker", true),
+        ("beside a sleeper", false),
+    ] {
         let rows = rows(name);
         assert_eq!(unavailable_reasons(&rows), BTreeSet::from([None]), "{name}");
         assert_eq!(rows.len(), EXECUTIONS, "{name}");

@@ -15,7 +15,7 @@ use super::{
     own_time::{packed, unpacked, Moment, State},
     page::Page,
     system::*,
-    PAGE, TIME,
+    threads, PAGE, TIME,
 };
 
 const ZERO: AtomicI64 = AtomicI64::new(0);
@@ -118,8 +118,8 @@ unsafe fn exact_time(id: c_int, out: *mut Timespec, page: &Page) -> c_int {
     };
     let reading = out.sum();
     *out = out.minus(left_out);
-    if is_owner() {
-        let now = monotonic(id, reading);
+    let now = monotonic(id, reading);
+    if is_owner() || (threads::is_active() && threads::take_over(page, now)) {
         let mut kept = TIME.without_gain(now);
         if !TIME.is_due(now) {
             TIME.note(now);

@@ -30,7 +30,8 @@ static PAGE: AtomicPtr<Page> = AtomicPtr::new(null_mut());
 static MEMBER: AtomicUsize = AtomicUsize::new(0);
 /// The process that joined: its forks do not interleave.
 static PROCESS: AtomicU32 = AtomicU32::new(0);
-/// The thread that hands over: the first one, by its kernel id and its thread pointer.
+/// The thread that hands over, by its kernel id and its thread pointer: the first one, or one that reads the clock while that
+/// one waits.
 static OWNER: AtomicU32 = AtomicU32::new(0);
 static OWNER_POINTER: AtomicUsize = AtomicUsize::new(0);
 static TIME: OwnTime = OwnTime::new();
@@ -265,7 +266,7 @@ fn partner() -> usize {
     1 - MEMBER.load(Relaxed)
 }
 
-/// True if this may be the thread that hands over. A fast check, which also holds in a forked process.
+/// True if this is the thread that hands over. A fast check, which also holds in a forked process.
 fn is_owner() -> bool {
     thread_pointer() == OWNER_POINTER.load(Relaxed)
 }

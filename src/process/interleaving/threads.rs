@@ -9,12 +9,14 @@ use core::{
     mem::transmute,
     ptr::{addr_of, null, null_mut},
     sync::atomic::{
-        AtomicBool, AtomicU32,
+        AtomicBool, AtomicI64, AtomicU32,
         Ordering::{Acquire, Relaxed, SeqCst},
     },
 };
 
-use super::{clock_gettime, is_owner, system::*, thread, OWNER, PROCESS};
+use super::{
+    clock_gettime, is_owner, page::Page, system::*, thread, BEGAN, OWNER, OWNER_POINTER, PROCESS,
+};
 
 /// The signal that stops a thread: programs hardly use one of this number.
 const STOP: c_int = 61;
@@ -44,6 +46,8 @@ const NEAR: usize = 8;
 static PARKED: AtomicU32 = AtomicU32::new(0);
 /// Changes when another thread has parked.
 static NEWS: AtomicU32 = AtomicU32::new(0);
+/// The last time when a thread found out whether the one that hands over waits, by the real clock.
+static LOOKED: AtomicI64 = AtomicI64::new(i64::MIN / 2);
 /// The threads that have got the signal of the present stop.
 static SIGNALLED: Threads = [FREE; MOST];
 
@@ -82,7 +86,56 @@ pub fn is_active() -> bool {
     IS_ACTIVE.load(Relaxed)
 }
 
-/// Stops all threads but this one, which is the first. False if one of them cannot be stopped, or not soon; then some
+/// Makes this thread the one that hands over, if that one waits and its time slice has been over for as long again: a thread of
+/// a pool may do all measuring while the first thread waits for it. True if it is now.
+#[cold]
+#[inline(never)]
+pub fn take_over(page: &Page, now: i64) -> bool {
+    let (owner, slice) = (OWNER.load(Relaxed), page.quantum.load(Relaxed));
+    // Finding out takes microseconds.
+    let is_due = now - BEGAN.load(Relaxed) >= 2 * slice && now - LOOKED.load(Relaxed) >= slice;
+    if !is_due {
+        return false;
+    }
+    LOOKED.store(now, Relaxed);
+    if !waits(owner) {
+        return false;
+    }
+    let is_taken = OWNER.compare_exchange(owner, thread(), SeqCst, Relaxed).is_ok();
+    if is_taken {
+        OWNER_POINTER.store(thread_pointer(), Relaxed);
+    }
+    is_taken
+}
+
+/// True if a thread of this process waits in the kernel.
+fn waits(id: u32) -> bool {
+    let mut path = *b"/proc/self/task/0000000000/stat\0";
+    let mut rest = id;
+    for digit in path[16..26].iter_mut().rev() {
+        *digit = b'0' + (rest % 10) as u8;
+        rest /= 10;
+    }
+    // The kernel knows a thread by its number without leading zeros.
+    let first = path[16..25].iter().take_while(|digit| **digit == b'0').count();
+    path.copy_within(16 + first.., 16);
+    let mut text = [0_u8; 256];
+    let mut length = 0;
+    keep_errno(|| {
+        // SAFETY: the path ends with a zero, and the place is as large as said.
+        unsafe {
+            let file = open(path.as_ptr().cast(), 0);
+            length = pread(file, text.as_mut_ptr().cast(), text.len(), 0);
+            close(file);
+        }
+    });
+    // The name of the thread, which it can choose, stands in parentheses before the state.
+    let text = text.get(..usize::try_from(length).unwrap_or(0)).unwrap_or(&[]);
+    let name = text.iter().rposition(|byte| *byte == b')');
+    name.and_then(|end| text.get(end + 2)) == Some(&b'S')
+}
+
+/// Stops all threads but this one, which is the one that hands over. False if one of them cannot be stopped, or not soon; then some
 /// may be stopped until they [continue](go_on).
 pub fn stop() -> bool {
     if !is_active() {
