@@ -147,8 +147,8 @@ pub struct CriteriaOptions {
     #[serde(deserialize_with = "key::metrics")]
     pub metrics: Vec<Metric>,
     /// Estimator of an execution's measurements: mean, trimmed-mean, median, lower-quartile or
-    /// minimum [default: minimum; for interleaved benchmarks, pairwise: the interquartile mean of the log ratios of
-    /// neighboring measurements, of the fastest fifth]. With minimum and pairwise, a change that the mean of all
+    /// minimum [default: minimum; for interleaved benchmarks, pairwise: the median of the log ratios of neighboring
+    /// measurements]. With minimum and pairwise, a change that the mean of all
     /// measurements contradicts is inconclusive, and a change that only the mean shows is decided by the mean of fresh
     /// builds
     #[arg(skip)]

@@ -140,7 +140,7 @@ pub fn reason(row: &DecidedRow) -> String {
 
 /// The reason given if only the mean showed the reported change.
 pub const DECIDED_BY_MEAN: &str =
-    "decided by the mean of all measurements, since the fastest do not show it";
+    "decided by the mean of all measurements, since not all changed alike";
 
 /// The role of the mean of all measurements in the verdict.
 fn by_mean(row: &DecidedRow) -> String {
@@ -159,7 +159,7 @@ pub fn mean_differs(row: &DecidedRow) -> bool {
     let names_mean = matches!(
         row.verdict,
         Verdict::Inconclusive {
-            reason: InconclusiveReason::SlowerChanged { .. }
+            reason: InconclusiveReason::MeanChanged { .. }
                 | InconclusiveReason::MeanDisagrees { .. },
             ..
         }
@@ -255,14 +255,13 @@ fn inconclusive_text(cause: InconclusiveReason) -> String {
         InconclusiveReason::Small { min_effect } => {
             format!("flagged, but below the min-effect of {}", exact(min_effect))
         }
-        InconclusiveReason::SlowerChanged { by_mean } => format!(
-            "by the fastest measurements, but {} by the mean of all, which more builds may confirm",
+        InconclusiveReason::MeanChanged { by_mean } => format!(
+            "but {} by the mean of all measurements, which more builds may confirm",
             change_text(&by_mean)
         ),
-        InconclusiveReason::MeanDisagrees { by_mean } => format!(
-            "by the fastest measurements, but the mean of all does not agree: {}",
-            change_text(&by_mean)
-        ),
+        InconclusiveReason::MeanDisagrees { by_mean } => {
+            format!("but the mean of all measurements does not agree: {}", change_text(&by_mean))
+        }
         InconclusiveReason::Unconfirmed => {
             "flagged, but not yet confirmed by fresh builds".to_owned()
         }
@@ -387,7 +386,7 @@ mod tests {
             },
             inconclusive(InconclusiveReason::NotFlagged),
             inconclusive(InconclusiveReason::Small { min_effect }),
-            inconclusive(InconclusiveReason::SlowerChanged { by_mean: change(0.2) }),
+            inconclusive(InconclusiveReason::MeanChanged { by_mean: change(0.2) }),
             inconclusive(InconclusiveReason::Unconfirmed),
             inconclusive(InconclusiveReason::NeedsFresh { p: 0.012, needed: 0.001 }),
             inconclusive(InconclusiveReason::Contradicted { first: -0.08 }),

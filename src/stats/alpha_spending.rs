@@ -4,8 +4,8 @@
 //! # Regressions
 //!
 //! The first stage *flags* a benchmark that did not change with a probability of at most `α₁` over all interim
-//! analyses, in one direction with `α₁/2`; fresh builds alone then agree with a probability of at most `α₂`. With `α₂ =
-//! min(α, 2α / (G α₁))`, a comparison of `G` benchmarks reports a false regression with a probability of at most `G ·
+//! analyses, in one direction with `α₁/2`; fresh builds alone then agree with a probability of at most `α₂`. With `α₂ ≤
+//! 2α / (G α₁)`, a comparison of `G` benchmarks reports a false regression with a probability of at most `G ·
 //! α₁/2 · α₂ ≤ α`. `α₁ = 2α`: a lenient first stage with a strict confirmation misses fewer changes than the reverse.
 //!
 //! # No change
@@ -20,7 +20,7 @@ use super::criteria::Criteria;
 const EQUIVALENCE: f64 = 0.05;
 
 /// The confidence of the interval of fresh builds.
-const CONFIDENCE: f64 = 0.95;
+pub(super) const CONFIDENCE: f64 = 0.95;
 
 /// The error rates of one analysis.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,17 +1,18 @@
-//! An interim analysis by two estimates: that of the fastest measurements, and the mean of all.
+//! An interim analysis by two estimates: that of the estimator, and the mean of all measurements.
 //!
-//! The fastest measurements (of an interleaved pair, or the minimum of executions that run alone) are the most precise
-//! estimate of a change that multiplies every measurement. They ignore changes of the slow ones, and make a version
-//! that only varies less look slower. The mean is the average cost for a user, and has a wider interval. So the fastest
-//! decide, and the mean limits them:
+//! The median (of the ratios of an interleaved pair), and the minimum of executions that run alone, are the most precise
+//! estimates of a change that multiplies every measurement. They ignore changes of the slower ones, for example of calls
+//! that are slow by chance. The mean is the average cost for a user, and has a wider interval. So the estimator decides,
+//! and the mean limits it:
 //!
 //! - **It vetoes**: `regressed` and `improved` are withdrawn where the mean points the other way, with 95 % confidence
 //!   or by more than the smallest change of interest, or is shown to be unchanged; `unchanged` where the mean changed
 //!   by more than that with 95 % confidence. A veto only weakens a verdict, so it costs nothing of the error budget.
-//! - **It nominates**: a change that only the mean shows is measured again on fresh builds and decided by their mean.
-//!   It flags with a [share](MEAN_SHARE) of `α₁`, and the fastest with the rest, so that both together send an
+//! - **It nominates**: a change that only the mean shows, or that is larger by the mean, is measured again on fresh builds and
+//!   decided by their mean.
+//!   It flags with a [share](MEAN_SHARE) of `α₁`, and the estimator with the rest, so that both together send an
 //!   unchanged benchmark to the second stage no more often than one estimate alone.
-//! - **It keeps the first stage open** while it contradicts what the fastest would conclude and an interim analysis is
+//! - **It keeps the first stage open** while it contradicts what the estimator would conclude and an interim analysis is
 //!   left.
 //!
 //! Pure: no measurements are taken, and the store is not read.
@@ -28,7 +29,7 @@ use super::{
 };
 
 /// The share of `α₁` at which the mean nominates. It serves changes of several times the smallest one of interest, so a
-/// small share is enough, and costs the fastest measurements little of their power.
+/// small share is enough, and costs the estimator little of its power.
 const MEAN_SHARE: f64 = 0.2;
 
 /// The mean contradicts a conclusion early where its own direction has a one-sided p value of at most this.
@@ -89,7 +90,7 @@ impl Analysis {
     /// The estimate that nominates the benchmark for fresh builds, if one does; without confirmation, the one that
     /// flags a change of interest.
     ///
-    /// The mean nominates where it flags a change of interest in a direction that the estimator does not flag.
+    /// The mean nominates where it flags a change of interest that the estimator does not flag, or shows to be smaller.
     pub fn nominated_by(&self, criteria: &Criteria) -> Option<Decider> {
         if self.mean_flags_alone(criteria) {
             return Some(Decider::Mean);
@@ -119,20 +120,29 @@ impl Analysis {
         rates: AlphaSpending,
         criteria: &Criteria,
     ) -> f64 {
-        match &self.mean {
-            None => self.own.chance_to_be_decided(builds, rates),
-            Some(mean) if self.is_contested(criteria) => {
-                mean.chance_to_be_decided(builds, rates.flagging_with(MEAN_SHARE))
-            }
-            Some(_) => self.own.chance_to_be_decided(builds, rates.flagging_with(1.0 - MEAN_SHARE)),
+        let Some(mean) = &self.mean else { return self.own.chance_to_be_decided(builds, rates) };
+        let by_mean = mean.chance_to_be_decided(builds, rates.flagging_with(MEAN_SHARE));
+        if self.is_contested(criteria) {
+            return by_mean;
         }
+        let own = self.own.chance_to_be_decided(builds, rates.flagging_with(1.0 - MEAN_SHARE));
+        own.max(by_mean)
     }
 
     fn mean_flags_alone(&self, criteria: &Criteria) -> bool {
         self.mean_of_interest(criteria).is_some_and(|(mean, direction)| {
-            let is_shown = !self.own.equivalent && self.own.flag == Some(direction);
+            let is_shown = !self.own.equivalent
+                && self.own.flag == Some(direction)
+                && self.own.comparison.log_change.abs() >= criteria.min_log_change()
+                && !self.is_less_than(mean);
             mean.flag == Some(direction) && !mean.equivalent && !is_shown
         })
+    }
+
+    /// True if the interval of the mean excludes the estimate, which is smaller: fewer than half of the measurements changed.
+    fn is_less_than(&self, mean: &Assessment) -> bool {
+        let half_width = mean.comparison.half_width(VETO_CONFIDENCE);
+        self.own.comparison.log_change.abs() < mean.comparison.log_change.abs() - half_width
     }
 
     /// The mean and its direction, where its estimate is at least the smallest change of interest.
@@ -205,7 +215,7 @@ pub struct Decision {
     pub verdict: Verdict,
     /// The estimate that decided.
     pub decider: Decider,
-    /// The change of the mean with a 95 % confidence interval, where the estimator uses the fastest measurements: of
+    /// The change of the mean with a 95 % confidence interval, where the estimator [needs it](super::Estimator::needs_mean): of
     /// the fresh builds where the mean decides, else of all builds of both stages.
     pub by_mean: Option<Change>,
 }
@@ -223,7 +233,7 @@ impl Decision {
         let vetoed = |change, reason| Verdict::Inconclusive { change, detectable: None, reason };
         let verdict = match verdict {
             Verdict::Unchanged { change, .. } if low > limit || high < -limit => {
-                vetoed(change, InconclusiveReason::SlowerChanged { by_mean })
+                vetoed(change, InconclusiveReason::MeanChanged { by_mean })
             }
             Verdict::Regressed { change, .. } if is_better || is_unchanged => {
                 vetoed(change, InconclusiveReason::MeanDisagrees { by_mean })

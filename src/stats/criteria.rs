@@ -6,6 +6,9 @@ use serde::{Deserialize, Serialize};
 use super::{error::StatsError, estimator::Estimator, rule::Rule};
 use crate::model::Metric;
 
+/// The largest `α₂`: the interval of 95 % that is printed beside a confirmed change then does not include 0.
+const MOST_CONFIRMATION: f64 = (1.0 - super::alpha_spending::CONFIDENCE) / 2.0;
+
 /// The criteria of verdicts, the same for all benchmarks and both stages of an experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Criteria {
@@ -110,10 +113,15 @@ impl Criteria {
     /// a probability of at most `rate`.
     ///
     /// An unchanged benchmark is flagged with a probability of at most `α₁ = 2α`, and fresh builds then confirm it in
-    /// the same direction with at most `α₂ ≤ α`: so `α = √(rate/2)`. Without confirmation, it is the rate itself.
+    /// the same direction with at most `α₂ = min(α, 2.5 %)`: so `α = √(rate/2)`, or `rate / 5 %` if that is more. Without
+    /// confirmation, it is the rate itself.
     #[must_use]
     pub fn within(self, rate: f64) -> Self {
-        let needed = if self.confirm { (rate / 2.0).sqrt() } else { rate };
+        let needed = if self.confirm {
+            (rate / 2.0).sqrt().max(rate / (2.0 * MOST_CONFIRMATION))
+        } else {
+            rate
+        };
         Self { false_alarm_rate: self.false_alarm_rate.min(needed), ..self }
     }
 
@@ -132,14 +140,14 @@ impl Criteria {
     }
 
     /// `α₂`: the largest one-sided p value with which fresh builds confirm a flagged benchmark, for `G` benchmarks in
-    /// each of `J` comparisons of one command: `min(α, 2α / (J G α₁))`.
+    /// each of `J` comparisons of one command: `min(α, 2α / (J G α₁))`, and at most [`MOST_CONFIRMATION`].
     ///
     /// A false regression then has probability `α₁/2 · α₂` per benchmark, and at most `α/J` over all of them: at most
     /// `α` over all comparisons, even if these are dependent.
     pub(super) fn confirmation_rate(&self, benchmarks: usize) -> f64 {
         let rate = self.false_alarm_rate;
         let verdicts = (benchmarks.max(1) * self.comparisons.max(1)) as f64;
-        rate.min(2.0 * rate / (self.flag_rate() * verdicts))
+        rate.min(2.0 * rate / (self.flag_rate() * verdicts)).min(MOST_CONFIRMATION)
     }
 }
 
@@ -170,7 +178,7 @@ mod tests {
 
     #[test]
     fn criteria_within_a_rate_keep_that_rate() {
-        for rate in [1e-6, 0.003, 0.005] {
+        for rate in [1e-6, 0.001, 0.0025] {
             for confirm in [true, false] {
                 let criteria = Criteria { confirm, ..Criteria::default() }.within(rate);
                 let second = if confirm { criteria.confirmation_rate(1) } else { 1.0 };
@@ -186,9 +194,9 @@ mod tests {
         let criteria = Criteria::default();
         assert_eq!(
             [1, 20, 50, 200].map(|g| criteria.confirmation_rate(g)),
-            [0.05, 0.05, 0.02, 0.005]
+            [MOST_CONFIRMATION, MOST_CONFIRMATION, 0.02, 0.005]
         );
-        assert_eq!(criteria.confirmation_rate(0), 0.05);
+        assert_eq!(criteria.confirmation_rate(0), MOST_CONFIRMATION);
     }
 
     #[test]
@@ -209,5 +217,6 @@ mod tests {
             Criteria { comparisons, ..Criteria::default() }.confirmation_rate(benchmarks)
         };
         assert_eq!([rate(2, 10), rate(2, 50)], [rate(1, 10), rate(1, 100)]);
+        assert!((MOST_CONFIRMATION - 0.025).abs() < 1e-12);
     }
 }

@@ -29,8 +29,8 @@ pub enum Estimator {
     /// `d_1`: Haveraaen & Hundvebakke 2001, Chen & Revels 2016.
     #[default]
     Minimum,
-    /// For executions interleaved with one of the other version: the value is the trimmed mean, and a change is the
-    /// ratio of the measurements that were fast in both.
+    /// For executions interleaved with one of the other version: the value is the median, and a change is the median
+    /// ratio of neighbouring measurements.
     ///
     /// See [`paired_ratio`](super::paired_ratio).
     Pairwise,
@@ -57,8 +57,8 @@ impl Estimator {
         }
     }
 
-    /// True if the mean of all measurements must be computed too, because this estimator uses the fastest measurements
-    /// alone.
+    /// True if the mean of all measurements limits verdicts by this estimator, because it ignores changes of the slower
+    /// ones.
     pub const fn needs_mean(self) -> bool {
         matches!(self, Self::Pairwise | Self::Minimum)
     }
@@ -72,8 +72,8 @@ impl Estimator {
         }
         match self {
             Self::Mean => moments::sum(values) / values.len() as f64,
-            Self::TrimmedMean | Self::Pairwise => trimmed_mean(values, scratch),
-            Self::Median => between(values, 2, scratch),
+            Self::TrimmedMean => trimmed_mean(values, scratch),
+            Self::Median | Self::Pairwise => between(values, 2, scratch),
             Self::LowerQuartile => between(values, 4, scratch),
             Self::Minimum => values.iter().copied().fold(f64::INFINITY, f64::min),
         }
@@ -154,8 +154,8 @@ mod tests {
         let mean = |kept: &[f64]| kept.iter().sum::<f64>() / kept.len() as f64;
         match estimator {
             Estimator::Mean => mean(&d),
-            Estimator::TrimmedMean | Estimator::Pairwise => mean(&d[k / 5..k - k / 5]),
-            Estimator::Median => rank(2),
+            Estimator::TrimmedMean => mean(&d[k / 5..k - k / 5]),
+            Estimator::Median | Estimator::Pairwise => rank(2),
             Estimator::LowerQuartile => rank(4),
             Estimator::Minimum => d[0],
         }

@@ -147,14 +147,14 @@ pub enum InconclusiveReason {
         #[schemars(range(min = 0))]
         min_effect: f64,
     },
-    /// The fastest measurements show no change, but the mean of all changed by more than the smallest change of
+    /// The estimator shows no change, but the mean of all measurements changed by more than the smallest change of
     /// interest.
-    SlowerChanged {
+    MeanChanged {
         /// The change of the mean, with its 95 % confidence interval.
         by_mean: Change,
     },
-    /// The fastest measurements changed, but the mean of all is shown to be unchanged, or to have changed in the other
-    /// direction.
+    /// The estimator shows a change, but the mean of all measurements is shown to be unchanged, or to have changed in the
+    /// other direction.
     MeanDisagrees {
         /// The change of the mean, with its 95 % confidence interval.
         by_mean: Change,
@@ -313,6 +313,11 @@ impl Verdict {
 
     fn changed(direction: Direction, stage: &Assessment, evidence: Evidence) -> Self {
         let change = stage.change;
+        // The last of several interim analyses flags at a lower confidence than that of its interval, and the rule `overlap`
+        // compares other intervals.
+        if change.low <= 0.0 && change.high >= 0.0 {
+            return Self::inconclusive(stage, InconclusiveReason::NotFlagged);
+        }
         match direction {
             Direction::Worse => Self::Regressed { change, evidence },
             Direction::Better => Self::Improved { change, evidence },

@@ -61,8 +61,7 @@ impl From<&Schedule> for Interleaving {
 ///
 /// A version that runs alone is only ever slowed down by disturbances, so its smallest measurement
 /// is the least disturbed one. Interleaved versions meet the same disturbances, which cancel in the
-/// ratio of neighbouring measurements; a disturbance of one version alone is seldom among the
-/// fastest neighbours.
+/// ratio of neighbouring measurements; those of one version alone are outliers of the ratios.
 pub(super) fn estimator<'e>(
     criteria: &Criteria,
     executions: impl IntoIterator<Item = &'e Execution>,

@@ -24,8 +24,8 @@ pub struct DecidedRow {
     /// The first stage and, if there was one, the second, on fresh builds. The last one decides.
     /// Empty if no values were compared.
     pub stages: Vec<DecidedStage>,
-    /// The comparison by the mean of all measurements, if the estimator is one of the fastest
-    /// measurements.
+    /// The comparison by the mean of all measurements, if the estimator
+    /// [needs it](crate::stats::Estimator::needs_mean).
     pub by_mean: Option<ByMean>,
     /// The sample size that would show a smaller change, if the verdict is inconclusive.
     pub advice: Option<Advice>,
@@ -43,7 +43,7 @@ pub struct DecidedRow {
     pub impact: Option<Impact>,
 }
 
-/// The comparison by the mean, for a benchmark whose estimator is one of the fastest measurements.
+/// The comparison by the mean, for a benchmark whose estimator ignores changes of the slower measurements.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ByMean {
     /// The change of the mean in the deciding stage, with its 95 % CI.

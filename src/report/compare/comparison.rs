@@ -119,7 +119,7 @@ pub struct Row {
     pub(crate) base: Option<Estimate>,
     pub(crate) head: Option<Estimate>,
     pub(crate) change: Option<Change>,
-    /// In the deciding stage; null if the estimator is not one of the fastest measurements.
+    /// In the deciding stage; null if the estimator does not ignore changes of the slower measurements.
     by_mean: Option<ByMean>,
     /// Present if the row does not affect the exit code: counts beside times, unless that was
     /// requested.

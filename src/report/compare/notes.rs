@@ -325,12 +325,11 @@ fn inconclusive_note(reason: InconclusiveReason) -> Option<&'static str> {
         InconclusiveReason::Small { .. } | InconclusiveReason::Shrunk { .. } => {
             Some("changed, but by less than the min-effect")
         }
-        InconclusiveReason::SlowerChanged { .. } => Some(
-            "unchanged by the fastest measurements, but changed by the mean of all; more builds may \
-             confirm it",
+        InconclusiveReason::MeanChanged { .. } => Some(
+            "unchanged, but changed by the mean of all measurements; more builds may confirm it",
         ),
         InconclusiveReason::MeanDisagrees { .. } => {
-            Some("changed by the fastest measurements, but the mean of all does not agree")
+            Some("changed, but the mean of all measurements does not agree")
         }
         InconclusiveReason::Unconfirmed | InconclusiveReason::NeedsFresh { .. } => {
             Some("flagged, but no fresh builds were measured")

@@ -344,8 +344,8 @@ fn slowdown_at_the_ceiling_regresses_as_rarely_as_no_change() {
     };
     let mut normal =
         || (-2.0 * uniform().max(1e-300).ln()).sqrt() * (std::f64::consts::TAU * uniform()).cos();
-    let criteria = Criteria { false_alarm_rate: 0.2, ..DEFAULT };
-    let (rounds, benchmarks) = (20_000, 2);
+    let criteria = Criteria { false_alarm_rate: 0.4, ..DEFAULT };
+    let (rounds, benchmarks) = (40_000, 2);
     let mut regressed = 0;
     for _ in 0..rounds {
         let base = vec![100.0; 6];
@@ -357,6 +357,6 @@ fn slowdown_at_the_ceiling_regresses_as_rarely_as_no_change() {
         regressed += u32::from(verdict.name() == "regressed");
     }
     let rate = f64::from(regressed) / f64::from(rounds);
-    // α/G is 10 %, and `α₁/2 · α₂` 4 %.
-    assert!((0.034..0.046).contains(&rate), "{rate}");
+    // α/G is 20 %, and `α₁/2 · α₂` is 35 % of 2.5 %.
+    assert!((0.0074..0.0101).contains(&rate), "{rate}");
 }

@@ -112,9 +112,9 @@ pub fn slower_share(sheet: &mut Sheet) {
         (0.1, 1, 0.98, 15.0),
         (0.2, 1, 0.98, 12.0),
         (0.3, 1, 0.98, 12.0),
-        (0.1, 10, 0.6, 38.0),
-        (0.2, 10, 0.8, 28.0),
-        (0.3, 10, 0.8, 22.0),
+        (0.1, 10, 0.6, 40.0),
+        (0.2, 10, 0.9, 30.0),
+        (0.3, 10, 0.9, 22.0),
     ] {
         let shapes = [STEADY, Shape { slow, phase, ..STEADY }];
         let [regressed, improved, _, taken] = verdicts(sheet, shapes, 0.001);

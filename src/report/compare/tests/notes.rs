@@ -8,7 +8,7 @@ pub fn slower_changed(name: &str, value: f64) -> DecidedRow {
     let mut row = decided_row(name, value, &[1.0], 0.01, 0.002);
     let change = row.stages[0].assessment.change;
     let by_mean = Change { estimate: 0.14, low: 0.12, high: 0.16 };
-    let reason = InconclusiveReason::SlowerChanged { by_mean };
+    let reason = InconclusiveReason::MeanChanged { by_mean };
     row.verdict = Verdict::Inconclusive { change, detectable: None, reason };
     row
 }
@@ -61,7 +61,7 @@ fn deciding_estimate_is_named_in_every_format() {
     ];
     let report = shown(Outcome { rows, ..nothing() });
     let notes = [
-        "decided by the mean of all measurements, since the fastest do not show it: decided\n",
+        "decided by the mean of all measurements, since not all changed alike: decided\n",
         "change by the mean of all measurements: differs (+26.00 % ",
     ];
     let detailed = report.clone().explaining_all(true).text(120);
@@ -72,7 +72,7 @@ fn deciding_estimate_is_named_in_every_format() {
     }
     let page = report.html().unwrap();
     let sentences = [
-        "; decided by the mean of all measurements, since the fastest do not show it",
+        "; decided by the mean of all measurements, since not all changed alike",
         "; by the mean of all measurements +26.00 % ",
     ];
     for sentence in sentences {
@@ -261,7 +261,7 @@ fn unconfirmed_differs_from_missing_fresh_builds() {
     for note in [
         "flagged, but no fresh builds were measured: open",
         "flagged, but fresh builds do not confirm it: weak",
-        "unchanged by the fastest measurements, but changed by the mean of all; more builds may \
+        "unchanged, but changed by the mean of all measurements; more builds may \
          confirm it: slower",
     ] {
         assert!(text.contains(note), "{text}");
