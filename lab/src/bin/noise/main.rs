@@ -2,8 +2,8 @@
 //!
 //! `cargo run --release -p lab --bin noise study` is the study of docs/research/noise.md: level × tool, with a commit that adds
 //! a function which nothing calls, and one that gives two of ten functions 5 % more work. `--quick` is one such round of
-//! rbench at the levels that a hosted runner has; `.ci/run` ends with it. `noise make LEVEL` only makes the noise, until it is
-//! interrupted, and needs the right to run with real-time priority.
+//! rbench at the level of hosted runners; `.ci/run` ends with it. `noise make LEVEL` only makes the noise, until it is
+//! interrupted: at the priority that it has, so begin it with `chrt --fifo 1`.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for people prints")]
 
@@ -46,7 +46,7 @@ struct StudyOptions {
     /// Only rbench
     #[arg(long)]
     only_rbench: bool,
-    /// One round of rbench at the levels hosted and bad
+    /// One round of rbench at the level hosted, with the benchmarks of a harness that compiles fast
     #[arg(long)]
     quick: bool,
     /// Keeps the measurements and reports in this directory

@@ -1,4 +1,4 @@
-//! Makes the noise of a level.
+//! Makes the noise of a level. Without the right to a real-time priority, it gets only a part of the time that it asks for.
 
 use std::{
     error::Error,
@@ -35,20 +35,7 @@ impl Noise {
     pub fn start(level: Level) -> Result<Self, Box<dyn Error>> {
         let maker = match level.bursts() {
             None => None,
-            Some(_) => {
-                let mut command = Command::new("chrt");
-                command.args(["--fifo", "1"]).arg(std::env::current_exe()?);
-                let mut child =
-                    command.args(["make", level.name()]).stdin(Stdio::null()).spawn()?;
-                thread::sleep(Duration::from_millis(300));
-                if let Some(status) = child.try_wait()? {
-                    return Err(format!(
-                        "cannot make noise: {status}; chrt needs the right to set a real-time priority"
-                    )
-                    .into());
-                }
-                Some(child)
-            }
+            Some(_) => Some(maker(level)?),
         };
         let throttle = if level == Level::Throttled { Some(Throttle::of_one_cpu()?) } else { None };
         Ok(Self { maker, throttle })
@@ -71,6 +58,27 @@ impl Drop for Noise {
             let _ = maker.kill().and_then(|()| maker.wait());
         }
     }
+}
+
+/// Another process of this program that makes noise, with real-time priority where that is permitted.
+#[expect(clippy::print_stderr, reason = "a program for people prints")]
+fn maker(level: Level) -> Result<Child, Box<dyn Error>> {
+    let program = std::env::current_exe()?;
+    let mut with_priority = Command::new("chrt");
+    with_priority.args(["--fifo", "1"]).arg(&program);
+    for mut command in [with_priority, Command::new(&program)] {
+        let Ok(mut child) = command.args(["make", level.name()]).stdin(Stdio::null()).spawn()
+        else {
+            continue;
+        };
+        // Whether it may have the priority shows at once.
+        thread::sleep(Duration::from_millis(300));
+        match child.try_wait()? {
+            None => return Ok(child),
+            Some(status) => eprintln!("{command:?} ended with {status}"),
+        }
+    }
+    Err("no process can make noise".into())
 }
 
 /// A control group whose processes together get the time of one CPU.

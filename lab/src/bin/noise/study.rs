@@ -87,12 +87,10 @@ fn quantile(values: &[f64], share: f64) -> f64 {
 pub fn run(options: &StudyOptions) -> Result<bool, Box<dyn Error>> {
     let scratch = tempfile::tempdir()?;
     let tree = versions(&scratch.path().join("project"))?;
-    let tools = Tools::new(&tree, scratch.path())?;
-    let (levels, rounds): (&[Level], u32) = if options.quick {
-        (&[Level::Hosted, Level::Bad], 1)
-    } else {
-        (&options.levels, options.rounds)
-    };
+    let target = if options.quick { "work" } else { "by_criterion" };
+    let tools = Tools::new(&tree, scratch.path(), target)?;
+    let (levels, rounds): (&[Level], u32) =
+        if options.quick { (&[Level::Hosted], 1) } else { (&options.levels, options.rounds) };
     let only_rbench = options.quick || options.only_rbench;
     let compared = if only_rbench { &Tool::ALL[..1] } else { &Tool::ALL };
     for head in HEADS {

@@ -39,6 +39,8 @@ pub struct Tools<'a> {
     rbench: PathBuf,
     tree: &'a WorkingTree,
     scratch: &'a Path,
+    /// The bench target of the fixture that rbench measures.
+    target: &'static str,
 }
 
 /// A tool, with the arguments that decide how long it measures.
@@ -62,8 +64,12 @@ impl Tool {
 }
 
 impl<'a> Tools<'a> {
-    pub fn new(tree: &'a WorkingTree, scratch: &'a Path) -> Result<Self, Box<dyn Error>> {
-        Ok(Self { rbench: lab::rbench::build("release")?, tree, scratch })
+    pub fn new(
+        tree: &'a WorkingTree,
+        scratch: &'a Path,
+        target: &'static str,
+    ) -> Result<Self, Box<dyn Error>> {
+        Ok(Self { rbench: lab::rbench::build("release")?, tree, scratch, target })
     }
 
     /// Compares two versions by one tool. Each round of rbench gets other layouts.
@@ -83,9 +89,8 @@ impl<'a> Tools<'a> {
 
     /// Compiles and traces what a comparison needs, so that only measuring is timed.
     pub fn prepare(&self, versions: [&str; 2], others: bool) -> Result<(), Box<dyn Error>> {
-        // Its last argument selects no benchmark to be measured for long.
         let mut command = Command::new(&self.rbench);
-        command.args(["diff", versions[0], versions[1], "--bench", TARGET, "--by-benchmark"]);
+        command.args(["diff", versions[0], versions[1], "--bench", self.target, "--by-benchmark"]);
         self.output_of(command)?;
         for version in versions.iter().filter(|_| others) {
             self.executable(version, Tool::Criterion)?;
@@ -113,7 +118,7 @@ impl<'a> Tools<'a> {
         round: u32,
     ) -> Result<Answer, Box<dyn Error>> {
         let mut command = noise.command(&self.rbench);
-        command.args(["compare", base, head, "--bench", TARGET, "--no-skip", "--format", "json"]);
+        command.args(["compare", base, head, "--bench", self.target, "--no-skip", "--format", "json"]);
         command.arg("--config").arg(format!("build.seed={round}"));
         let start = Instant::now();
         let report = self.output_of(command)?;
@@ -181,7 +186,7 @@ impl<'a> Tools<'a> {
             cargo.env("RUSTFLAGS", "-Clink-arg=-rdynamic").args(["--bench", "by_tango"]);
             cargo.current_dir(package);
         } else {
-            cargo.args(["--bench", TARGET]).current_dir(self.tree.path());
+            cargo.args(["--bench", self.target]).current_dir(self.tree.path());
         }
         let output = cargo.stdin(Stdio::null()).stderr(Stdio::inherit()).output()?;
         let mut executable = None;
@@ -195,9 +200,6 @@ impl<'a> Tools<'a> {
         Ok(kept)
     }
 }
-
-/// The bench target of the fixture.
-const TARGET: &str = "by_criterion";
 
 const TANGO: &str = r#"[package]
 name = "by-tango"
