@@ -63,13 +63,19 @@ struct Slot {
 #[derive(Deserialize)]
 struct Metric {
     iterations: Vec<f64>,
-    /// The first one in ns, and the difference of each from the one before.
+    /// The times of whole measurements, where these are known: the first one in ns, and the difference of each from the one
+    /// before.
     totals: Vec<f64>,
+    /// Otherwise the times of an iteration in ns.
+    measurements: Vec<f64>,
 }
 
 impl Metric {
     /// The times of an iteration.
     fn values(&self) -> Vec<f64> {
+        if self.totals.is_empty() {
+            return self.measurements.clone();
+        }
         let mut total = 0.0;
         let iterations = self.iterations.iter().copied().cycle();
         let times = self.totals.iter().zip(iterations).map(|(difference, iterations)| {

@@ -118,7 +118,16 @@ impl<'a> Tools<'a> {
         round: u32,
     ) -> Result<Answer, Box<dyn Error>> {
         let mut command = noise.command(&self.rbench);
-        command.args(["compare", base, head, "--bench", self.target, "--no-skip", "--format", "json"]);
+        command.args([
+            "compare",
+            base,
+            head,
+            "--bench",
+            self.target,
+            "--no-skip",
+            "--format",
+            "json",
+        ]);
         command.arg("--config").arg(format!("build.seed={round}"));
         let start = Instant::now();
         let report = self.output_of(command)?;
