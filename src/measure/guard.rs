@@ -89,6 +89,7 @@ impl Guard {
                     [Some(base), Some(head)] => Some(slow_downs([base, head])),
                     _ => None,
                 };
+                let is_sign = |slow_downs| is_sign(slow_downs, threads);
                 if memory.is_none_or(|memory| memory >= LARGE) || hinted.is_none_or(is_sign) {
                     self.look_anew();
                 }
@@ -99,10 +100,9 @@ impl Guard {
     }
 }
 
-/// True if slow-downs are a reason to look: one version was slower interleaved, or one more than the other.
-fn is_sign([base, head]: SlowDowns) -> bool {
-    let much = REPORTED.ln();
-    base > much || head > much || (base - head).abs() > much
+/// True if slow-downs are a reason to look: one version was slowed down more than the other, or both by more than is accepted.
+fn is_sign([base, head]: SlowDowns, threads: Threads) -> bool {
+    (base - head).abs() > REPORTED.ln() || f64::midpoint(base, head) > most_slower(threads).ln()
 }
 
 /// How much slower both versions of a benchmark may be interleaved than alone, as a factor. Their ratio stays the same if
@@ -144,6 +144,8 @@ mod tests {
         assert!(looks(usual(), [105.0, 240.0], SMALL), "the slower one is slower than alone");
         assert!(looks(usual(), [120.0, 200.0], SMALL), "the faster one is slower than alone");
         assert!(looks(usual(), [95.0, 215.0], SMALL), "the ratio is another one");
+        assert!(!looks(usual(), [120.0, 240.0], SMALL), "both are as much slower as is accepted");
+        assert!(looks(usual(), [130.0, 260.0], SMALL), "both are slower");
         assert!(looks(usual(), [100.0, 200.0], Some(LARGE)), "it may need the caches");
         assert!(looks(Guard::default(), [100.0, 200.0], SMALL), "nothing is known");
         let large = Needs { memory: Some(LARGE), ..Needs::default() };

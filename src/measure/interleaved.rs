@@ -32,6 +32,9 @@ use crate::{
     store::StoredExecution,
 };
 
+/// The most measurements of an execution alone that is compared with interleaved ones.
+const MEASUREMENTS_ALONE: usize = 20;
+
 impl Runner<'_> {
     /// The library for interleaving, made by the compiler of a version.
     pub fn interleaving_library(&self, version: &ListedVersion) -> Result<PathBuf> {
@@ -197,7 +200,13 @@ impl Runner<'_> {
         };
         // Nothing is preloaded into a whole program.
         let library = library.filter(|_| !subject.is_program());
-        let request = ExecutionRequest { seed: step.initial_state, ..subject.request.clone() };
+        // These show a factor, and wait for nobody: fewer measurements are enough.
+        let measurements = subject.request.measurements.min(MEASUREMENTS_ALONE);
+        let request = ExecutionRequest {
+            measurements,
+            seed: step.initial_state,
+            ..subject.request.clone()
+        };
         let mut times = [None; 2];
         for version in step.versions.iter().copied() {
             let execution = self.execute_on(subject, step, version, &request, library, cpu)?;
