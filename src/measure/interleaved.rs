@@ -202,11 +202,8 @@ impl Runner<'_> {
         let library = library.filter(|_| !subject.is_program());
         // These show a factor, and wait for nobody: fewer measurements are enough.
         let measurements = subject.request.measurements.min(MEASUREMENTS_ALONE);
-        let request = ExecutionRequest {
-            measurements,
-            seed: step.initial_state,
-            ..subject.request.clone()
-        };
+        let request =
+            ExecutionRequest { measurements, seed: step.initial_state, ..subject.request.clone() };
         let mut times = [None; 2];
         for version in step.versions.iter().copied() {
             let execution = self.execute_on(subject, step, version, &request, library, cpu)?;

@@ -97,9 +97,9 @@ const ESTIMATES: [(&str, Estimate); 10] = [
     ("minimum", |pair| of_each(pair, Estimator::Minimum)),
     ("lower quartile", |pair| of_each(pair, Estimator::LowerQuartile)),
     ("mean", |pair| of_each(pair, Estimator::Mean)),
-    ("trimmed mean of neighbours, 10 %", |pair| trimmed(ratios(pair), 0.1)),
-    ("25 %", |pair| trimmed(ratios(pair), 0.25)),
-    ("40 %", |pair| trimmed(ratios(pair), 0.4)),
+    ("trimmed mean of neighbours, 10 %", |pair| trimmed(ratios(pair), 10)),
+    ("25 %", |pair| trimmed(ratios(pair), 25)),
+    ("40 %", |pair| trimmed(ratios(pair), 40)),
     ("median of neighbours", |pair| median(ratios(pair))),
     ("Hodges-Lehmann of neighbours", |pair| hodges_lehmann(&ratios(pair))),
     ("median, each with both neighbours", |pair| median(both_neighbours(pair))),
@@ -139,9 +139,10 @@ fn fastest(pair: &Pair, of_each: usize) -> f64 {
     chosen.iter().map(|(_, ratio)| ratio).sum::<f64>() / chosen.len() as f64
 }
 
-fn trimmed(mut values: Vec<f64>, share: f64) -> f64 {
+/// The mean without this percentage at each end.
+fn trimmed(mut values: Vec<f64>, percent: usize) -> f64 {
     values.sort_by(f64::total_cmp);
-    let cut = (share * values.len() as f64) as usize;
+    let cut = percent * values.len() / 100;
     let kept = &values[cut..values.len() - cut];
     kept.iter().sum::<f64>() / kept.len() as f64
 }

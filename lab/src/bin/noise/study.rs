@@ -59,28 +59,23 @@ impl Tally {
     fn line(&self, level: Level, tool: Tool) -> String {
         let Self { equal, false_calls, changed, named, wrong, sequential, contradictory, .. } =
             self;
-        let seconds = |share: f64| quantile(&self.seconds, share);
+        let [fewest, unchanged, most] = range(&self.unchanged);
+        let [fast, seconds, slow] = range(&self.seconds);
         format!(
-            "| {} | {} | {false_calls} of {equal} | {named} of {changed} | {wrong} | {:.0} ({:.0} to {:.0}) | {:.1} ({:.1} to {:.1}) | {sequential} | {contradictory} |",
+            "| {} | {} | {false_calls} of {equal} | {named} of {changed} | {wrong} | {unchanged:.0} ({fewest:.0} to {most:.0}) | {seconds:.1} ({fast:.1} to {slow:.1}) | {sequential} | {contradictory} |",
             level.name(),
             tool.name(),
-            quantile(&self.unchanged, 0.5),
-            quantile(&self.unchanged, 0.0),
-            quantile(&self.unchanged, 1.0),
-            seconds(0.5),
-            seconds(0.0),
-            seconds(1.0),
         )
     }
 }
 
-/// The quantile, between neighbours in the middle.
-fn quantile(values: &[f64], share: f64) -> f64 {
+/// The least, the middle and the greatest value.
+fn range(values: &[f64]) -> [f64; 3] {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
-    let place = share * sorted.len().saturating_sub(1) as f64;
-    let at = |place: f64| sorted.get(place as usize).copied().unwrap_or(f64::NAN);
-    f64::midpoint(at(place.floor()), at(place.ceil()))
+    let at = |place: usize| sorted.get(place).copied().unwrap_or(f64::NAN);
+    let last = sorted.len().saturating_sub(1);
+    [at(0), f64::midpoint(at(last / 2), at(last.div_ceil(2))), at(last)]
 }
 
 /// Runs the study. True if rbench said nothing false, and no change whose interval contains none.
@@ -159,7 +154,6 @@ fn versions(path: &Path) -> Result<WorkingTree, Box<dyn Error>> {
 }
 
 fn calls(answer: &Answer) -> String {
-    let called =
-        answer.rows.iter().filter_map(|(name, row)| row.called.map(|percent| (name, percent)));
-    called.map(|(name, percent)| format!(", {name} {percent:+.2} %")).collect()
+    let called = answer.rows.iter().filter_map(|(name, row)| Some((name, row.called?)));
+    called.fold(String::new(), |text, (name, percent)| text + &format!(", {name} {percent:+.2} %"))
 }

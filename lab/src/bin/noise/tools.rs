@@ -226,7 +226,7 @@ name = "by_tango"
 harness = false
 "#;
 
-const BY_TANGO: &str = r#"use std::hint::black_box;
+const BY_TANGO: &str = r"use std::hint::black_box;
 use tango_bench::{benchmark_fn, tango_benchmarks, tango_main, Benchmark};
 
 fn all() -> Vec<Benchmark> {
@@ -242,7 +242,7 @@ fn all() -> Vec<Benchmark> {
 
 tango_benchmarks!(all());
 tango_main!();
-"#;
+";
 
 fn row_of_rbench(row: &Value) -> Row {
     let verdict = row["verdict"].as_str().unwrap_or_default();
