@@ -44,7 +44,9 @@ impl Audit<'_> {
             runner.link(versions, &drawn, runner.first_analysis_seeds(versions, &drawn))?;
         // All are planned, because the identity of the experiment decides which are drawn: they
         // are the same when it is resumed, and nobody can choose them.
-        let experiment = runner.begin(versions, &drawn, &builds)?;
+        let mut experiment = runner.begin(versions, &drawn, &builds)?;
+        // The newest unfinished experiment is that of this comparison, which was not interrupted.
+        experiment.not_resumed.clear();
         drawn.sort_by_cached_key(|benchmark| {
             let name = format!("{}\n{benchmark}", experiment.identity);
             *blake3::hash(name.as_bytes()).as_bytes()

@@ -14,13 +14,10 @@
 //! all analyses of both stages. They share it: the first analysis has half of it, the next a quarter, and so on; the
 //! second stage has the rest.
 
-use super::criteria::Criteria;
+use super::criteria::{CONFIDENCE_OF_FRESH_BUILDS, Criteria};
 
 /// The rate, over all analyses, of calling a benchmark unchanged that changed by the smallest change of interest.
 const EQUIVALENCE: f64 = 0.05;
-
-/// The confidence of the interval of fresh builds.
-pub(super) const CONFIDENCE: f64 = 0.95;
 
 /// The error rates of one analysis.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -66,7 +63,7 @@ impl AlphaSpending {
     /// The rates of the second stage after a first stage with this number of analyses.
     pub fn second_stage(criteria: &Criteria, analyses: usize) -> Self {
         let equivalence = EQUIVALENCE * halves(analyses);
-        Self { flag: criteria.flag_rate(), equivalence, confidence: CONFIDENCE }
+        Self { flag: criteria.flag_rate(), equivalence, confidence: CONFIDENCE_OF_FRESH_BUILDS }
     }
 }
 

@@ -6,8 +6,11 @@ use serde::{Deserialize, Serialize};
 use super::{error::StatsError, estimator::Estimator, rule::Rule};
 use crate::model::Metric;
 
-/// The largest `α₂`: the interval of 95 % that is printed beside a confirmed change then does not include 0.
-const MOST_CONFIRMATION: f64 = (1.0 - super::alpha_spending::CONFIDENCE) / 2.0;
+/// The confidence of the interval of fresh builds.
+pub(super) const CONFIDENCE_OF_FRESH_BUILDS: f64 = 0.95;
+
+/// The largest `α₂`: the interval that is printed beside a confirmed change then does not include 0.
+const MOST_CONFIRMATION: f64 = (1.0 - CONFIDENCE_OF_FRESH_BUILDS) / 2.0;
 
 /// The criteria of verdicts, the same for all benchmarks and both stages of an experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

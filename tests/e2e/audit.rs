@@ -28,7 +28,10 @@ fn audit_confirms_a_right_skip() {
     let markdown = project.beside("report.md");
     let output = ["--output", markdown.to_str().unwrap()];
     let outcome = project.rbench(&[&COMPARE_QUICK[..], &AUDIT, &output].concat()).run();
-    let report = outcome.assert_exit(1).json("compare");
+    let outcome = outcome.assert_exit(1);
+    let report = outcome.json("compare");
+    // The comparison that is being audited was not interrupted.
+    assert!(!outcome.printed().contains("cannot be resumed"), "{}", outcome.printed());
     assert_eq!(report["audit"]["skipped"], 1);
     assert_eq!(report["audit"]["measured"][0]["id"], "steady");
     assert_eq!(report["audit"]["differing"], json!([]));
