@@ -200,7 +200,7 @@ impl Runner<'_> {
         };
         // Nothing is preloaded into a whole program.
         let library = library.filter(|_| !subject.is_program());
-        // These show a factor, and wait for nobody: fewer measurements are enough.
+        // They only have to show a factor.
         let measurements = subject.request.measurements.min(MEASUREMENTS_ALONE);
         let request =
             ExecutionRequest { measurements, seed: step.initial_state, ..subject.request.clone() };

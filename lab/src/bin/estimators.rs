@@ -124,7 +124,7 @@ fn of_each([base, head]: &Pair, estimator: Estimator) -> f64 {
     (estimator.estimate(head, &mut scratch) / estimator.estimate(base, &mut scratch)).ln()
 }
 
-/// The mean of the neighbours that are fastest in both: one in so many.
+/// The mean of the neighbours that are fastest in both, one of this number of them.
 fn fastest(pair: &Pair, of_each: usize) -> f64 {
     let [base, head] = pair;
     let least = |values: &[f64]| values.iter().copied().fold(f64::INFINITY, f64::min);
