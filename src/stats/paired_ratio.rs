@@ -1,7 +1,10 @@
 //! Estimates the ratio of two interleaved executions from neighbouring measurements, in which shared disturbances
 //! cancel. Pure.
 
-use super::estimator::{Estimator, Scratch};
+use super::{
+    estimator::{Estimator, Scratch},
+    moments::median,
+};
 
 /// The log ratio of an execution to its partner: the median, over neighbours i, of `ln(own[i] / partner[i])`.
 ///
@@ -13,13 +16,7 @@ use super::estimator::{Estimator, Scratch};
 pub fn log_ratio(own: &[f64], partner: &[f64]) -> f64 {
     let mut ratios: Vec<f64> =
         own.iter().zip(partner).map(|(own, partner)| (own / partner).ln()).collect();
-    ratios.sort_by(f64::total_cmp);
-    let middle = ratios.len() / 2;
-    match ratios.get(middle) {
-        Some(upper) if ratios.len().is_multiple_of(2) => f64::midpoint(ratios[middle - 1], *upper),
-        Some(only) => *only,
-        None => f64::NAN,
-    }
+    median(&mut ratios)
 }
 
 /// The factor for the measurements of an execution that gives the medians of both the [ratio](log_ratio) of

@@ -16,7 +16,7 @@ use std::{
     process::ExitCode,
 };
 
-use cargo_rbench::stats::{Estimator, Scratch};
+use cargo_rbench::stats::{Estimator, Moments, Scratch, median, paired_ratio::log_ratio};
 use clap::Parser;
 use serde::Deserialize;
 
@@ -100,9 +100,9 @@ const ESTIMATES: [(&str, Estimate); 10] = [
     ("trimmed mean of neighbours, 10 %", |pair| trimmed(ratios(pair), 10)),
     ("25 %", |pair| trimmed(ratios(pair), 25)),
     ("40 %", |pair| trimmed(ratios(pair), 40)),
-    ("median of neighbours", |pair| median(ratios(pair))),
+    ("median of neighbours", |[base, head]| log_ratio(head, base)),
     ("Hodges-Lehmann of neighbours", |pair| hodges_lehmann(&ratios(pair))),
-    ("median, each with both neighbours", |pair| median(both_neighbours(pair))),
+    ("median, each with both neighbours", |pair| median(&mut both_neighbours(pair))),
 ];
 
 /// The place of the estimate that the others are compared with.
@@ -147,21 +147,11 @@ fn trimmed(mut values: Vec<f64>, percent: usize) -> f64 {
     kept.iter().sum::<f64>() / kept.len() as f64
 }
 
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    let middle = values.len() / 2;
-    if values.len().is_multiple_of(2) {
-        f64::midpoint(values[middle - 1], values[middle])
-    } else {
-        values[middle]
-    }
-}
-
 fn hodges_lehmann(values: &[f64]) -> f64 {
     let with_later = |(place, one): (usize, &f64)| -> Vec<f64> {
         values[place..].iter().map(|other| f64::midpoint(*one, *other)).collect()
     };
-    median(values.iter().enumerate().flat_map(with_later).collect())
+    median(&mut values.iter().enumerate().flat_map(with_later).collect::<Vec<f64>>())
 }
 
 fn main() -> ExitCode {
@@ -176,8 +166,10 @@ fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
         let mut relative = vec![Vec::new(); ESTIMATES.len()];
         let benchmarks = read(path)?;
         for (benchmark, pairs) in &benchmarks {
-            let errors = ESTIMATES
-                .map(|(_, estimate)| deviation(&pairs.iter().map(estimate).collect::<Vec<f64>>()));
+            let errors = ESTIMATES.map(|(_, estimate)| {
+                let estimates: Vec<f64> = pairs.iter().map(estimate).collect();
+                Moments::compute(&estimates).standard_deviation().unwrap_or(f64::NAN)
+            });
             if options.rows {
                 let errors = errors.map(|error| format!("{:.3}", 100.0 * error)).join(" | ");
                 println!("| {} {} | {} | {errors} |", benchmark.target, benchmark.id, pairs.len());
@@ -194,13 +186,6 @@ fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
         println!("| {name} | {} | {} |", benchmarks.len(), means.collect::<Vec<_>>().join(" | "));
     }
     Ok(true)
-}
-
-/// The standard deviation.
-fn deviation(values: &[f64]) -> f64 {
-    let count = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / count;
-    (values.iter().map(|one| (one - mean).powi(2)).sum::<f64>() / (count - 1.0)).sqrt()
 }
 
 /// The pairs of builds of each benchmark that has enough of them.
