@@ -110,7 +110,7 @@ impl SamplingConfig {
     /// executions.
     pub const fn default_for(purpose: Purpose) -> Self {
         let (measurements, min_time) = match purpose.mode() {
-            Mode::Interleaved => (80, Duration::from_millis(1)),
+            Mode::Interleaved => (80, Duration::from_micros(300)),
             Mode::Sequential => (10, Duration::from_millis(5)),
         };
         let (analyses, executions) = match purpose {

@@ -338,7 +338,7 @@ impl<'p> Pair<'p> {
         };
         Ok(Self {
             name: &subject.benchmark.name,
-            request: ExecutionRequest { seed: step.initial_state, ..subject.request.clone() },
+            request: ExecutionRequest { seed: step.initial_state, ..subject.interleaved_request() },
             halves: [half(*one)?, half(*other)?],
             sharing,
             slice: subject.slice,

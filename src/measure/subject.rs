@@ -8,7 +8,7 @@ use tracing::info;
 use super::{
     guard::{Guard, LARGE},
     preloaded::PreloadedLibrary,
-    slices::longer_slice,
+    slices::{in_slices, longer_slice},
 };
 use crate::{
     error::{Error, Exit, Result},
@@ -201,7 +201,17 @@ impl Subject<'_> {
 
     /// The next longer slices, if there are any. The kernel chooses those of whole programs.
     fn longer_slice(&self) -> Option<Duration> {
-        longer_slice(self.slice, &self.request).filter(|_| !self.is_program())
+        longer_slice(self.slice).filter(|_| !self.is_program())
+    }
+
+    /// The request of an interleaved execution, except for the initial state.
+    pub(super) fn interleaved_request(&self) -> ExecutionRequest {
+        if self.slice <= SLICE || self.is_program() {
+            return self.request.clone();
+        }
+        let [base, head] = self.guard.hints.map(Option::unwrap_or_default);
+        let iteration = Duration::try_from_secs_f64(base.min(head) / 1e9).unwrap_or_default();
+        in_slices(self.slice, &self.request, iteration)
     }
 
     /// The metric that shows whether interleaving slows it down: wall time, or the CPU time of a whole program.

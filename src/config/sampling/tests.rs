@@ -48,17 +48,17 @@ fn interleaved_mode_defaults_to_more_shorter_measurements() {
             config.interim_analyses.to_string(),
             config.executions,
             config.measurements,
-            config.min_time.as_millis(),
+            config.min_time.as_micros(),
         )
     };
     let of = |builds: &str, m, n, min_time| (builds.to_owned(), m, n, min_time);
-    assert_eq!(interleaved("", no_options()), of("5..20", 1, 80, 1));
+    assert_eq!(interleaved("", no_options()), of("5..20", 1, 80, 300));
     let text = "[experiment]\nmeasurements = 7\nmin-time = '3ms'\n";
-    assert_eq!(interleaved(text, no_options()), of("5..20", 1, 7, 3));
+    assert_eq!(interleaved(text, no_options()), of("5..20", 1, 7, 3000));
     let quick = SamplingOptions::quick(Mode::Interleaved);
-    assert_eq!(interleaved(text, quick), of("5", 1, 20, 3));
+    assert_eq!(interleaved(text, quick), of("5", 1, 20, 3000));
     let own = SamplingOptions { measurements: Some(9), ..no_options() }.or_else(quick);
-    assert_eq!(interleaved(text, own), of("5", 1, 9, 3));
+    assert_eq!(interleaved(text, own), of("5", 1, 9, 3000));
 }
 
 #[test]

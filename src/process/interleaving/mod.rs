@@ -50,9 +50,10 @@ pub const LIBRARY_SOURCE: &str = library_source!(
     "system": "../preload/system.rs"
 );
 
-/// The usual least length of a time slice. Shorter slices cost more in switches and cold caches; with longer ones, the
-/// disturbances of the two processes are less alike.
-pub const SLICE: Duration = Duration::from_micros(300);
+/// The usual least length of a time slice: about three measurements, of which only the first meets the caches as the other
+/// process left them. Shorter slices cost more in switches and cold caches; with longer ones, the disturbances of the two
+/// processes are less alike.
+pub const SLICE: Duration = Duration::from_millis(1);
 
 /// The same where other threads work. Threads that continue compete for the CPUs with other programs, and need some time
 /// to get them: beside a program that used one of two CPUs, pools of threads took 2 to 4 times as long as alone with
