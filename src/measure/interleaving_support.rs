@@ -117,7 +117,7 @@ impl SupportTable<'_> {
             let (taken, own) = (member.taken()?, member.own_time()?);
             let own = own.unwrap_or_default();
             Ok(attempt(outcome, sharing, |execution| {
-                obstacle(execution, sharing, taken, own).map_or(Ok(taken.passed), Err)
+                obstacle(execution, sharing, slice, taken, own).map_or(Ok(taken.passed), Err)
             }))
         });
         let mut attempts = match (attempts.next(), attempts.next()) {
@@ -182,6 +182,7 @@ fn attempt(
 fn obstacle(
     execution: &Execution,
     sharing: Sharing,
+    slice: Duration,
     taken: InterleavedUse,
     own: Duration,
 ) -> Option<Obstacle> {
@@ -204,14 +205,27 @@ fn obstacle(
         InterleavingUnavailable::ChildProcesses
     } else if matches!(sharing, Sharing::Cpu(_)) && works(others, first_thread) {
         return Some(Obstacle::Threads);
-    } else if passed == 0 {
-        InterleavingUnavailable::NoClock
-    } else if execution.measured_time() > own {
+    } else if passed > 0 && execution.measured_time() > own {
         InterleavingUnavailable::OtherClock
+    } else if passed == 0 || is_rare(passed, execution, slice) {
+        InterleavingUnavailable::NoClock
     } else {
         return None;
     };
     Some(Obstacle::Unavailable(unavailable))
+}
+
+/// True if an execution handed over so seldom that it hardly alternated with its partner. It should whenever a slice is over,
+/// or a measurement that is longer.
+fn is_rare(passed: u64, execution: &Execution, slice: Duration) -> bool {
+    /// How many times as long as that its slices may have been in the mean.
+    const MOST: u32 = 4;
+    // Without the measurements in which another program had the CPU: they are as long, and are one slice.
+    let usual = execution.median_measurement();
+    let measurements = u32::try_from(execution.measurements()).unwrap_or(u32::MAX);
+    let passed = u32::try_from(passed).unwrap_or(u32::MAX);
+    slice.max(usual).saturating_mul(MOST).saturating_mul(passed)
+        < usual.saturating_mul(measurements)
 }
 
 /// The result of two interleaved executions.
@@ -288,7 +302,10 @@ impl Cpus {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Metric, Series, testing};
+    use crate::{
+        model::{Metric, Series, testing},
+        process::interleaving::SLICE,
+    };
 
     const NO_CLOCK: Obstacle = Obstacle::Unavailable(InterleavingUnavailable::NoClock);
 
@@ -320,7 +337,25 @@ mod tests {
 
     fn obstacle_of(sharing: Sharing, taken: InterleavedUse) -> Option<Obstacle> {
         let execution = testing::execution(testing::request(), Vec::new());
-        obstacle(&execution, sharing, taken, Duration::from_millis(100))
+        obstacle(&execution, sharing, SLICE, taken, Duration::from_millis(100))
+    }
+
+    #[test]
+    fn executions_that_hardly_alternate_are_not_interleaved() {
+        let is_rare = |passed, length: f64, slice| {
+            let series = Series {
+                metric: Metric::wall(),
+                values: vec![length * 1e6; 80],
+                iterations: vec![1; 80],
+                resolution: 0.0,
+            };
+            is_rare(passed, &testing::execution(testing::request(), vec![series]), slice)
+        };
+        assert!(!is_rare(24, 0.3, SLICE) && !is_rare(7, 0.3, SLICE), "24 ms in slices of 1");
+        assert!(is_rare(5, 0.3, SLICE));
+        assert!(!is_rare(80, 10.0, SLICE) && !is_rare(21, 10.0, SLICE), "as long measurements");
+        assert!(is_rare(1, 10.0, SLICE) && is_rare(19, 10.0, SLICE));
+        assert!(!is_rare(2, 0.3, 5 * SLICE) && is_rare(1, 0.3, 5 * SLICE));
     }
 
     #[test]
@@ -378,7 +413,7 @@ mod tests {
             };
             let execution = testing::execution(testing::request(), vec![series]);
             let execution = Execution { incidents, ..execution };
-            obstacle(&execution, Sharing::Cpu(0), TAKEN, Duration::from_millis(100))
+            obstacle(&execution, Sharing::Cpu(0), SLICE, TAKEN, Duration::from_millis(100))
         };
         assert_eq!(of(Vec::new(), vec![5e7, 4.9e7]), None);
         assert_eq!(

@@ -238,9 +238,20 @@ impl Execution {
 
     /// The total duration of its wall time measurements, where their iterations are known.
     pub fn measured_time(&self) -> Duration {
+        of_nanoseconds(self.totals().sum())
+    }
+
+    /// The median duration of its wall time measurements, where their iterations are known.
+    pub fn median_measurement(&self) -> Duration {
+        let mut totals: Vec<f64> = self.totals().collect();
+        totals.sort_by(f64::total_cmp);
+        of_nanoseconds(totals.get(totals.len() / 2).copied().unwrap_or_default())
+    }
+
+    /// The durations of its wall time measurements in ns, where their iterations are known.
+    fn totals(&self) -> impl Iterator<Item = f64> {
         let wall = self.series_of(&Metric::wall());
-        let totals = wall.into_iter().flat_map(|wall| wall.values.iter().zip(&wall.iterations));
-        Duration::try_from_secs_f64(totals.map(total).sum::<f64>() / 1e9).unwrap_or(Duration::MAX)
+        wall.into_iter().flat_map(|wall| wall.values.iter().zip(&wall.iterations)).map(total)
     }
 
     /// The wall time that it took: of two interleaved executions, which alternate, each takes half.
@@ -294,6 +305,10 @@ impl Execution {
             series.defect().map(|defect| format!("{}: {defect}", series.metric.name))
         })
     }
+}
+
+fn of_nanoseconds(time: f64) -> Duration {
+    Duration::try_from_secs_f64(time / 1e9).unwrap_or(Duration::MAX)
 }
 
 /// The duration of a measurement, over all its iterations.

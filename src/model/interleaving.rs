@@ -92,7 +92,7 @@ pub enum InterleavingUnavailable {
     NoLibrary,
     /// Its process did not load the library: the executable is static.
     NotLoaded,
-    /// Its first thread never reads the clock, where the processes switch.
+    /// It reads the clock, where the processes switch, never or seldom.
     NoClock,
     /// Processes that it starts and waits for use CPU time, or it leaves processes running.
     ChildProcesses,
@@ -141,7 +141,7 @@ impl fmt::Display for InterleavingUnavailable {
             Self::UnknownProgram => "it is unknown what the program does",
             Self::NoLibrary => "the interleaving library cannot be used",
             Self::NotLoaded => "its process cannot load the interleaving library",
-            Self::NoClock => "its first thread does not read the clock after its first time slice",
+            Self::NoClock => "it reads the clock too seldom to alternate with the other version",
             Self::ChildProcesses => "it has child processes that work",
             Self::OtherClock => "it measures with another clock",
             Self::FailsInterleaved => "it fails when interleaved, and not alone",

@@ -273,6 +273,7 @@ fn benchmarks_with_threads_are_interleaved_or_the_report_says_why() {
         ("pool", true),
         ("scoped", true),
         ("measured in another thread", true),
+        ("measured after another thread", true),
         ("beside a worker", true),
         ("beside a sleeper", false),
     ] {

@@ -86,8 +86,8 @@ pub fn is_active() -> bool {
     IS_ACTIVE.load(Relaxed)
 }
 
-/// Makes this thread the one that hands over, if that one waits and its time slice has been over for as long again: a thread of
-/// a pool may do all measuring while the first thread waits for it. True if it is now.
+/// Makes this thread the one that hands over, if that one waits or has ended and its time slice has been over for as long
+/// again: a thread of a pool may do all measuring while the first thread waits for it. True if it is now.
 #[cold]
 #[inline(never)]
 pub fn take_over(page: &Page, now: i64) -> bool {
@@ -98,7 +98,9 @@ pub fn take_over(page: &Page, now: i64) -> bool {
         return false;
     }
     LOOKED.store(now, Relaxed);
-    if !waits(owner) {
+    // SAFETY: it takes nothing. A forked process does not interleave, and has none of the other threads.
+    let is_fork = (unsafe { getpid() }) as u32 != PROCESS.load(Relaxed);
+    if is_fork || !waits_or_has_ended(owner) {
         return false;
     }
     let is_taken = OWNER.compare_exchange(owner, thread(), SeqCst, Relaxed).is_ok();
@@ -108,8 +110,10 @@ pub fn take_over(page: &Page, now: i64) -> bool {
     is_taken
 }
 
-/// True if a thread of this process waits in the kernel.
-fn waits(id: u32) -> bool {
+/// True if a thread of this process waits in the kernel, or is no more.
+fn waits_or_has_ended(id: u32) -> bool {
+    const NO_SUCH_FILE: c_int = 2;
+
     let mut path = *b"/proc/self/task/0000000000/stat\0";
     let mut rest = id;
     for digit in path[16..26].iter_mut().rev() {
@@ -121,10 +125,15 @@ fn waits(id: u32) -> bool {
     path.copy_within(16 + first.., 16);
     let mut text = [0_u8; 256];
     let mut length = 0;
+    let mut has_ended = false;
     keep_errno(|| {
-        // SAFETY: the path ends with a zero, and the place is as large as said.
+        // SAFETY: the path ends with a zero, the place is as large as said, and libc has a place for each thread's error.
         unsafe {
             let file = open(path.as_ptr().cast(), 0);
+            if file < 0 {
+                has_ended = *__errno_location() == NO_SUCH_FILE;
+                return;
+            }
             length = pread(file, text.as_mut_ptr().cast(), text.len(), 0);
             close(file);
         }
@@ -132,7 +141,7 @@ fn waits(id: u32) -> bool {
     // The name of the thread, which it can choose, stands in parentheses before the state.
     let text = text.get(..usize::try_from(length).unwrap_or(0)).unwrap_or(&[]);
     let name = text.iter().rposition(|byte| *byte == b')');
-    name.and_then(|end| text.get(end + 2)) == Some(&b'S')
+    has_ended || name.and_then(|end| text.get(end + 2)) == Some(&b'S')
 }
 
 /// Stops all threads but this one, which is the one that hands over. False if one of them cannot be stopped, or not soon; then some
