@@ -6,9 +6,7 @@ mod compare;
 mod given;
 mod groups;
 mod help;
-mod job_options;
 mod noise;
-mod queue;
 mod results;
 mod setup;
 mod suggestion;
@@ -16,9 +14,7 @@ mod versus;
 
 use std::{ffi::OsString, iter, path::PathBuf, time::Duration};
 
-pub use ci::{
-    CiArgs, CiCommand, CiCommentArgs, CiMergeArgs, CiPlaceArgs, CiProvider, CiQueueArgs, CiRunArgs,
-};
+pub use ci::{CiArgs, CiCommand, CiCommentArgs, CiMergeArgs, CiPlaceArgs, CiProvider, CiRunArgs};
 use clap::{
     ArgMatches, Args, ColorChoice, CommandFactory as _, FromArgMatches as _, Parser, Subcommand,
 };
@@ -28,12 +24,7 @@ pub use groups::{
     ExperimentArgs, FailOn, FilterArgs, GateArgs, LayoutArgs, MeasureArgs, OutputArgs, OutputFile,
     OutputFileArgs, ProjectArgs, ReportArgs, TargetArgs, VerdictArgs,
 };
-pub use job_options::{job_options, of_given, parts};
 pub use noise::{DiagnoseArgs, DiagnosisSampling, PlanArgs, SelftestArgs};
-pub use queue::{
-    QueueAddArgs, QueueArgs, QueueCancelArgs, QueueCommand, QueueListArgs, QueueShowArgs,
-    WorkerArgs,
-};
 pub use results::{
     AcceptArgs, HistoryArgs, PullArgs, PushArgs, ShowArgs, SiteArgs, StoredTargetArgs,
 };
@@ -123,10 +114,6 @@ pub enum Command {
     Push(PushArgs),
     /// Fetch the experiments of other machines from such a place into the store.
     Pull(PullArgs),
-    /// List the jobs of a class of machines, or queue comparisons for them.
-    Queue(QueueArgs),
-    /// Take queued comparisons and make them, one after the other.
-    Worker(WorkerArgs),
     /// List the functions whose machine code differs between two versions, or attribute a benchmark's change to them.
     Diff(DiffArgs),
     /// List the benchmarks of a version.

@@ -19,8 +19,6 @@ pub enum Exit {
     Benchmark = 4,
     /// Some verdict is inconclusive, and the caller asked for this exit code.
     Inconclusive = 5,
-    /// No machine made a queued comparison in time, or somebody cancelled it.
-    Unmeasured = 6,
     /// A defect of rbench itself.
     Internal = 70,
     /// Stopped by the user.

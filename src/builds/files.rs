@@ -115,18 +115,18 @@ pub fn create_directory(path: &Path) -> Result<()> {
 /// writes through a memory map dies of a bus error).
 pub fn or_full_disk(error: Error, path: &Path) -> Error {
     const LITTLE: u64 = 64 << 20;
-    match disk_space(path) {
-        Some([free, _]) if free < LITTLE => error
+    match free_space(path) {
+        Some(free) if free < LITTLE => error
             .cause(format!("the disk of {} has only {free} bytes left", path.display()))
             .hint("free some space, for example with: cargo rbench clean --max-size 1G"),
         _ => error,
     }
 }
 
-/// The number of bytes that this user can still write to the disk of `path`, which need not exist yet, and its size.
-pub fn disk_space(path: &Path) -> Option<[u64; 2]> {
+/// The number of bytes that this user can still write to the disk of `path`, which need not exist yet.
+fn free_space(path: &Path) -> Option<u64> {
     let disk = path.ancestors().find_map(|path| rustix::fs::statvfs(path).ok())?;
-    Some([disk.f_bavail, disk.f_blocks].map(|blocks| blocks.saturating_mul(disk.f_frsize)))
+    Some(disk.f_bavail.saturating_mul(disk.f_frsize))
 }
 
 /// The size in bytes of all files below a directory; hard links count each time they appear.

@@ -46,7 +46,6 @@ pub use config::ConfigFiles;
 pub use default_link::ListedExecutable;
 pub use discovery::{Workspace, is_default_member};
 pub use features::features_off;
-pub use files::disk_space;
 pub use link::{BuildRecord, LinkedBuild};
 pub use lock_file::changed_dependencies;
 pub use packing::PackingPlaces;

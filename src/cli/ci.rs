@@ -1,11 +1,11 @@
 //! The command line of `ci`.
 
-use std::{path::PathBuf, time::Duration};
+use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::{CompareArgs, FailOn};
-use crate::{config::values, model::is_plain_web_address};
+use crate::model::is_plain_web_address;
 
 /// `cargo rbench ci`.
 #[derive(Debug, Args)]
@@ -48,30 +48,9 @@ pub struct CiRunArgs {
     /// Compare both versions as this variant of bench.toml.
     #[arg(long, value_name = "NAME", help_heading = "Versions")]
     pub variant: Option<String>,
-    /// The machines of a class that measure instead of this one.
-    #[command(flatten)]
-    pub queue: CiQueueArgs,
     /// Options for publishing.
     #[command(flatten)]
     pub place: CiPlaceArgs,
-}
-
-/// The machines that measure instead of that of the job.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Queue")]
-pub struct CiQueueArgs {
-    /// Queue the comparison for a machine of this class at the database of `RBENCH_SHARED`, and wait for its result.
-    #[arg(long, value_name = "CLASS")]
-    pub on: Option<String>,
-    /// Compile here, and send what is compiled: the machines of the class need no cargo and no compiler.
-    #[arg(long, requires = "on")]
-    pub packed: bool,
-    /// Divide the benchmarks into N jobs, for several machines.
-    #[arg(long, value_name = "N", default_value = "1", requires = "on", value_parser = clap::value_parser!(u32).range(1..=64))]
-    pub parts: u32,
-    /// Cancel the jobs and fail (exit code 6) if there is no result after this time.
-    #[arg(long, value_name = "TIME", default_value = "2h", requires = "on", value_parser = values::deadline)]
-    pub patience: Duration,
 }
 
 /// Options for publishing a comparison.

@@ -142,22 +142,6 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         ],
     ),
     (
-        "queue",
-        &[
-            ("queue", "who works, what runs, what waits"),
-            ("queue add main~50..main", "all neighboring commits, as back-fill"),
-            ("queue add v1.0 HEAD --class ax42 -- --quick parse", "one comparison with options"),
-            ("queue show 17", "a job with its result"),
-        ],
-    ),
-    (
-        "worker",
-        &[
-            ("worker --class ax42", "as a service, in its own clone"),
-            ("worker --class ax42 --until-empty --for 5h", "in a batch system"),
-        ],
-    ),
-    (
         "diff",
         &[
             ("diff HEAD~1 HEAD", "the functions whose machine code changed"),

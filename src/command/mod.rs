@@ -13,7 +13,6 @@ mod diff;
 mod doctor;
 mod exec;
 mod experiment_settings;
-mod git_command;
 mod history;
 mod init;
 mod list;
@@ -22,14 +21,12 @@ mod pack;
 mod plan;
 mod pull;
 mod push;
-mod queue;
 mod run;
 mod selftest;
 mod show;
 mod site;
 mod start;
 mod versus;
-mod worker;
 
 use crate::{
     cli::{Cli, Command},
@@ -66,8 +63,6 @@ pub fn run(cli: &Cli, shared: &SharedVariables) -> Result<Exit> {
         Command::Show(args) => show::run(args),
         Command::Push(args) => push::run(args, shared),
         Command::Pull(args) => pull::run(args, shared),
-        Command::Queue(args) => queue::run(args, shared),
-        Command::Worker(args) => worker::run(args, shared),
         Command::Site(args) => site::run(args),
         Command::Clean(args) => clean::run(args),
     }

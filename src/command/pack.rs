@@ -20,50 +20,32 @@ use crate::{
     shell::quoted,
 };
 
-/// Makes a pack, as the arguments of `build` say.
+/// Compiles two versions, traces their benchmarks, and packs.
 pub fn run(args: &BuildArgs, file: &Path) -> Result<Exit> {
-    let console = Console::attach();
+    let (console, start) = (Console::attach(), SystemTime::now());
     let interrupt = Interrupt::on_signals(SavedHandler::Compilations)?;
+    let mut project = project_of(&args.target)?;
+    project.check_tables(&args.revisions, &console)?;
+    let versions = versions(&project, &args.revisions)?;
+    project.keep_for_packing()?;
     let experiment = ExperimentArgs {
         layout: args.layout.clone(),
         target: args.target.clone(),
         compile: args.compile.clone(),
         ..ExperimentArgs::default()
     };
-    let size = make(&args.revisions, &experiment, file, (&console, &interrupt))?;
-    Console::result(&format!(
-        "wrote {} ({})\nmeasure it anywhere with: cargo rbench compare --pack {}\n",
-        file.display(),
-        quantity::bytes(size),
-        quoted(file)
-    ))?;
-    Ok(Exit::Success)
-}
-
-/// Compiles two versions, traces their benchmarks, and packs. Returns the size of the pack in bytes.
-pub fn make(
-    revisions: &[String],
-    experiment: &ExperimentArgs,
-    file: &Path,
-    (console, interrupt): (&Console, &Interrupt),
-) -> Result<u64> {
-    let start = SystemTime::now();
-    let mut project = project_of(&experiment.target)?;
-    project.check_tables(revisions, console)?;
-    let versions = versions(&project, revisions)?;
-    project.keep_for_packing()?;
     let (mode, stopping) = (project.file.mode(None), StoppingRule::default());
     let settings =
-        ExperimentSettings::resolve(&project, experiment, Purpose::Comparison { mode, stopping });
+        ExperimentSettings::resolve(&project, &experiment, Purpose::Comparison { mode, stopping });
     refuse_secrets(&settings)?;
-    let runner = Runner::in_memory(&project, settings.clone(), interrupt, console)?;
+    let runner = Runner::in_memory(&project, settings.clone(), &interrupt, &console)?;
     let command_line = Rc::new(GivenOptions::default());
     for version in &versions {
         // Before anything is compiled, which takes long.
-        let checkout = project.checkout(version, console)?;
+        let checkout = project.checkout(version, &console)?;
         project.repository.refuse_foreign_files(version, &checkout.path)?;
     }
-    let mut session = Session::new(&project, runner, console, command_line);
+    let mut session = Session::new(&project, runner, &console, command_line);
     // The plan of a comparison: it lists the benchmarks, and traces those whose code or data may differ.
     let verdicts = VerdictSettings::resolve(&project.file, &CriteriaOptions::default())?;
     let plan = Request { only_plan: true, ..Request::new(versions.clone(), verdicts) };
@@ -78,7 +60,13 @@ pub fn make(
     let about = project.packed_as(versions, compile, targets, builds)?;
     let size = pack::write(file, &about, &packed)?;
     files::remove_directory(&places.staging)?;
-    Ok(size)
+    Console::result(&format!(
+        "wrote {} ({})\nmeasure it anywhere with: cargo rbench compare --pack {}\n",
+        file.display(),
+        quantity::bytes(size),
+        quoted(file)
+    ))?;
+    Ok(Exit::Success)
 }
 
 fn versions(project: &Project, revisions: &[String]) -> Result<[Version; 2]> {

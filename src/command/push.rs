@@ -61,7 +61,7 @@ pub fn after_work(
 }
 
 /// Sends what the place lacks, and says what was sent.
-pub fn push(
+fn push(
     project: &Project,
     place: &Place,
     given: &GivenOptions,

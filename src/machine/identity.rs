@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// The environment variable with the name of the machine's class. It is not in `bench.toml`, which machines share.
-pub const CLASS_VARIABLE: &str = "RBENCH_CLASS";
+const CLASS_VARIABLE: &str = "RBENCH_CLASS";
 
 /// The longest name of a class in bytes.
 const LONGEST_CLASS: usize = 64;
@@ -37,19 +37,13 @@ pub fn this_machine() -> Machine {
 /// The class that this machine's owner gave it, empty if there is none: with it, `history` shows the results of alike
 /// machines of one class together. An error if it is no word.
 pub fn class() -> Result<String> {
-    match env::var_os(CLASS_VARIABLE).unwrap_or_default() {
-        none if none.is_empty() => Ok(String::new()),
-        class => class_name(CLASS_VARIABLE, &class.to_string_lossy()),
-    }
-}
-
-/// The name of a class of machines that an option or a variable has. An error if it is no word.
-pub fn class_name(option: &str, word: &str) -> Result<String> {
+    let class = env::var_os(CLASS_VARIABLE).unwrap_or_default();
+    let class = class.to_string_lossy();
     let is_part = |part: char| part.is_ascii_alphanumeric() || "-_.".contains(part);
-    if !word.is_empty() && word.len() <= LONGEST_CLASS && word.chars().all(is_part) {
-        return Ok(word.to_owned());
+    if class.len() <= LONGEST_CLASS && class.chars().all(is_part) {
+        return Ok(class.into_owned());
     }
-    let what = format!("{option} is no name of a class of machines");
+    let what = format!("{CLASS_VARIABLE} is no name of a class of machines");
     Err(Error::new(Exit::Usage, what).hint(format!(
         "use at most {LONGEST_CLASS} letters, digits, `-`, `_` and `.`, for example ax42"
     )))

@@ -8,4 +8,4 @@ mod root;
 pub mod state;
 
 pub use cores::{by_core, default_parallel, one_of_each_core};
-pub use identity::{CLASS_VARIABLE, available_memory, class, class_name, this_machine};
+pub use identity::{available_memory, class, this_machine};

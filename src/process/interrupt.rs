@@ -11,7 +11,7 @@ use std::{
         atomic::{AtomicBool, AtomicI32, AtomicU8, Ordering},
     },
     thread,
-    time::{Duration, Instant},
+    time::Instant,
 };
 
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -154,11 +154,6 @@ impl Interrupt {
         matches!(first_readable(&[self], Some(Instant::now())), Ok(Some(_)))
     }
 
-    /// Sleeps for this time, or until the flag is set.
-    pub fn sleep(&self, time: Duration) {
-        let _ = first_readable(&[self], Instant::now().checked_add(time));
-    }
-
     /// Fails if the interrupt is set: before an execution, so that none is cut short.
     pub fn stop_between_executions(&self) -> Result<()> {
         if self.is_set() {
@@ -272,6 +267,8 @@ fn end_this_process(kept: SavedHandler) -> ! {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     #[test]

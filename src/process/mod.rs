@@ -12,7 +12,6 @@ mod output;
 mod preload;
 mod readable;
 mod run;
-mod running_command;
 mod scratch;
 mod secrets;
 mod setup;
@@ -30,7 +29,6 @@ pub use self::{
     output::Output,
     readable::first_readable,
     run::{Ended, Limits, check_cpu, cpus, run, tight_limits},
-    running_command::{RunningCommand, WaitEnd},
     scratch::{Scratch, remove_abandoned},
     secrets::{forget_variable, hide_memory},
     setup::{

@@ -15,7 +15,6 @@ use super::{
 use crate::{
     builds::{CacheDirs, Event, Observer, PACKED, PackedBuilds, files},
     config::BenchToml,
-    elf::Digest,
     error::Result,
     git::Repository,
     log,
@@ -50,13 +49,6 @@ impl Project {
     /// The part of a pack that has the libraries that are preloaded into benchmarks.
     pub fn libraries_in_pack() -> &'static Path {
         Path::new(LIBRARIES_PART)
-    }
-
-    /// The digest of a pack, the identity of its repository, and its versions.
-    pub fn pack_subject(file: &Path) -> Result<(Digest, String, [Version; 2])> {
-        let pack: Pack<PackedProject> = Pack::open(file)?;
-        let about = pack.about();
-        Ok((pack.digest(), about.repository.clone(), about.versions.clone()))
     }
 
     /// Describes the project in a pack of these versions.

@@ -19,7 +19,6 @@ pub(crate) mod list;
 pub(crate) mod names;
 pub(crate) mod plan;
 pub(crate) mod quantity;
-pub(crate) mod queue;
 pub(crate) mod render;
 pub(crate) mod selftest;
 pub(crate) mod sentence;

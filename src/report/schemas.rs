@@ -7,11 +7,11 @@ use serde_json::Value;
 
 use super::{
     bisect, build, compare, diagnose, diff, doctor, explain, history, json::Versioned, list, plan,
-    queue, selftest, show, site,
+    selftest, show, site,
 };
 
 /// Every schema file and its schema.
-fn all() -> [(&'static str, Schema); 18] {
+fn all() -> [(&'static str, Schema); 16] {
     [
         ("build", schema::<build::BuildReport>("build")),
         ("compare", root::<compare::Comparison>("compare")),
@@ -23,8 +23,6 @@ fn all() -> [(&'static str, Schema); 18] {
         ("history", schema::<history::page::History<'_>>("history")),
         ("list", schema::<list::ListReport>("list")),
         ("plan", schema::<plan::PlanReport>("plan")),
-        ("queue", schema::<queue::QueueReport>("queue")),
-        ("queue-show", schema::<queue::JobReport>("queue show")),
         ("run-range", schema::<show::RangeReport>("run A..B")),
         ("selftest", schema::<selftest::View<'_>>("selftest")),
         ("compare-variants", schema::<compare::variants::Variants<'_>>("compare --variants")),

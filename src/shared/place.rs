@@ -100,16 +100,6 @@ impl SharedVariables {
                 .hint(format!("name a directory, a .jsonl file or a database, or set {PLACE}"))),
         }
     }
-
-    /// The database that the environment names, for what needs a queue. Fails if it names none.
-    pub fn database(&self) -> Result<Address> {
-        match self.place(None)? {
-            Place::Database(address) => Ok(*address),
-            other => Err(Error::new(Exit::Usage, format!("{other} has no queue"))
-                .cause("a directory or a file has only results")
-                .hint(format!("set {PLACE} to a database: postgres://HOST/DATABASE"))),
-        }
-    }
 }
 
 /// The longest wait for an answer to a new connection.
@@ -118,8 +108,7 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// The longest wait for the acknowledgment of sent bytes, after which the connection is lost.
 const SEND_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The silence on a connection after which its other end is asked for a sign of life. It is longer than the pause between
-/// two beats, so nothing is sent because of it while all is well.
+/// The silence on a connection after which its other end is asked for a sign of life.
 const SILENCE: Duration = Duration::from_secs(20);
 
 /// Where Debian's packages and libpq look for the socket of a server.

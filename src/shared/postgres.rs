@@ -31,7 +31,7 @@ use crate::{
 };
 
 /// Several statements in one message are one transaction.
-const SCHEMA: &str = concat!(include_str!("schema.sql"), include_str!("queue.sql"));
+const SCHEMA: &str = include_str!("schema.sql");
 
 /// The version of the schema; raised with every change that an older rbench would not understand.
 const VERSION: i32 = 1;
@@ -53,8 +53,6 @@ pub struct Database<'n> {
     client: Option<Client>,
     /// The time for which the server may be away.
     patience: Duration,
-    /// The same, once it has answered.
-    usual_patience: Duration,
     /// True if it was away for longer at the last question.
     is_away: bool,
     /// Gets a sentence when the server is away.
@@ -89,31 +87,13 @@ impl<'n> Database<'n> {
             project,
             client: None,
             patience: FIRST_PATIENCE,
-            usual_patience: PATIENCE,
             is_away: false,
             notice: Box::new(notice),
         }
     }
 
-    /// Fails at once from now on if the server is away, for a caller that asks again.
-    #[must_use]
-    pub fn without_patience(mut self) -> Self {
-        (self.patience, self.usual_patience) = (Duration::ZERO, Duration::ZERO);
-        self
-    }
-
-    /// True if the server was away at the last question, so that it may answer later.
-    pub const fn is_away(&self) -> bool {
-        self.is_away
-    }
-
-    /// The project whose experiments and jobs are listed.
-    pub(super) fn project(&self) -> &str {
-        &self.project
-    }
-
     /// Asks a question with one statement. `what` is the operation.
-    pub(super) fn query(
+    fn query(
         &mut self,
         what: &str,
         query: &str,
@@ -133,7 +113,7 @@ impl<'n> Database<'n> {
             let error = match self.client() {
                 Ok(client) => match question(client) {
                     Ok(answer) => {
-                        (self.patience, self.is_away) = (self.usual_patience, false);
+                        (self.patience, self.is_away) = (PATIENCE, false);
                         return Ok(answer);
                     }
                     Err(error) => error,
@@ -181,8 +161,7 @@ impl<'n> Database<'n> {
                 format!("let its owner make the tables with: {} rbench init --shared", cargo()),
             ),
             Some(&SqlState::INSUFFICIENT_PRIVILEGE) if what != "set up" => failure.hint(
-                "let its owner grant a role: rbench_push to send results, rbench_read to read them, rbench_work to \
-                 work, rbench_queue to queue",
+                "let its owner grant a role: rbench_push to send results, rbench_read to read them",
             ),
             _ => failure,
         }

@@ -224,6 +224,7 @@ CREATE OR REPLACE VIEW machines AS
     FROM experiment JOIN project ON project.id = project JOIN class ON class.id = class
     GROUP BY project.root, class.name, machine;
 
+REVOKE ALL ON ALL FUNCTIONS IN SCHEMA rbench FROM PUBLIC;
 GRANT USAGE ON SCHEMA rbench TO rbench_read, rbench_push;
 GRANT SELECT ON meta TO rbench_read, rbench_push;
 GRANT EXECUTE ON FUNCTION push, missing TO rbench_push;

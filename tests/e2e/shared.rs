@@ -2,7 +2,6 @@
 
 mod database;
 mod figures;
-mod queue;
 
 use std::{
     fs::{self, Permissions},

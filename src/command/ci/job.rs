@@ -139,15 +139,6 @@ impl<'c> Job<'c> {
         Some(Commenter::new(request, api, token, (name, links.clone(), *provider), self.console))
     }
 
-    /// The pull request in the queue: a newer commit of it replaces older ones. Jobs with different comments do not.
-    pub fn request_name(&self) -> String {
-        let CiEnvironment { project, request, .. } = &self.environment;
-        let request = project.as_ref().zip(*request);
-        request.map_or_else(String::new, |(project, number)| {
-            format!("{project}#{number} {}", self.place.comment_name)
-        })
-    }
-
     /// True if the label of `--advisory-label` makes the job advisory. Then its pages name the account that set it.
     pub fn is_advisory(&mut self) -> bool {
         let Some(label) = &self.place.advisory_label else { return false };

@@ -1,9 +1,8 @@
 //! `cargo rbench ci`: compares in a CI job and publishes the result: job summary, annotations, comment, reports.
 
-pub mod comment;
+mod comment;
 mod commenter;
 mod job;
-mod queued;
 mod versions;
 
 use std::time::SystemTime;
@@ -33,19 +32,15 @@ pub fn run(args: &CiArgs, shared: &SharedVariables) -> Result<Exit> {
 
 /// Finds the versions, compares them, and publishes the verdicts.
 fn compared(
-    CiRunArgs { compare: args, variant, queue, place }: &CiRunArgs,
+    CiRunArgs { compare: args, variant, place }: &CiRunArgs,
     shared: &SharedVariables,
 ) -> Result<Exit> {
     let console = Console::attach();
     let mut job = Job::new(place, &console)?;
     job.environment.may_run()?;
     job.stop_commands()?;
-    let result = compared_versions(args, variant.as_deref(), &job, &console).and_then(|args| {
-        match &queue.on {
-            None => compare_and_publish(&args, shared, &mut job, &console),
-            Some(class) => queued::compare(&args, (class, queue), shared, &mut job, &console),
-        }
-    });
+    let result = compared_versions(args, variant.as_deref(), &job, &console)
+        .and_then(|args| compare_and_publish(&args, shared, &mut job, &console));
     if let Err(error) = &result {
         debug!("not compared: {error}");
         job.publish_failure(error)?;
@@ -67,8 +62,8 @@ fn compared_versions(
     }
     let manifest = args.experiment.target.project.manifest_path.as_deref();
     if args.pack.is_some() {
-        return Err(Error::new(Exit::Usage, "`ci` measures no pack that was made before")
-            .hint("have the machines of a class measure one that it makes: --on CLASS --packed"));
+        return Err(Error::new(Exit::Usage, "`ci` measures no pack")
+            .hint("measure it with: cargo rbench compare --pack FILE"));
     }
     let versions = versions::find(&job.environment, args.versions.typed(), manifest, console)?;
     let versions = versions.map(|revision| match variant {

@@ -1,9 +1,9 @@
 //! Finds the two versions of a job, and fetches what its clone lacks of their history.
 
-use std::path::Path;
+use std::{path::Path, process::Command};
 
-use super::super::git_command::git;
 use crate::{
+    builds::run_tool_or,
     ci::{Base, CiEnvironment, Provider},
     console::Console,
     error::{Context as _, Error, Exit, Result},
@@ -133,8 +133,15 @@ impl LocalClone<'_> {
     /// Runs `git fetch` in the clone, without asking for credentials.
     fn fetch(&self, words: &[&str]) -> Result<()> {
         self.console.line(&format!("fetching: git fetch --no-tags {}", words.join(" ")));
-        let all = [&["fetch", "--quiet", "--no-tags"], words].concat();
-        git(self.directory, &all, "cannot fetch the history that is needed")
+        // The git of this machine, since its configuration says how to reach the remote.
+        let mut command = Command::new("git");
+        command
+            .current_dir(self.directory)
+            .env("GIT_TERMINAL_PROMPT", "0")
+            .args(["fetch", "--quiet", "--no-tags"])
+            .args(words);
+        let what = || "cannot fetch the history that is needed".to_owned();
+        run_tool_or(&mut command, Exit::Usage, what)
             .map(drop)
             .map_err(|error| error.hint(self.remedy()))
     }

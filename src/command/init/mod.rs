@@ -92,9 +92,7 @@ fn set_up_shared(place: &Place) -> Result<Exit> {
     let text = format!(
         "the {address} has the tables of rbench\n\nlet users in, in psql:\n  \
          GRANT rbench_push TO \"USER\";  -- sends results, and reads none\n  \
-         GRANT rbench_read TO \"USER\";  -- reads results\n  \
-         GRANT rbench_work TO \"USER\";  -- works: takes jobs, and sends results\n  \
-         GRANT rbench_queue TO \"USER\"; -- queues jobs, which run code on the machines of workers\n"
+         GRANT rbench_read TO \"USER\";  -- reads results\n"
     );
     Console::result(&escape_untrusted_lines(&text))?;
     Ok(Exit::Success)

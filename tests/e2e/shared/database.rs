@@ -27,8 +27,7 @@ fn server(database: &str) -> Server {
     server.sql(
         "postgres",
         "CREATE USER reader IN ROLE rbench_read; CREATE USER pusher IN ROLE rbench_push;
-         CREATE USER worker IN ROLE rbench_read, rbench_push; CREATE USER nobody;
-         CREATE USER maker IN ROLE rbench_work; CREATE USER asker IN ROLE rbench_queue",
+         CREATE USER worker IN ROLE rbench_read, rbench_push; CREATE USER nobody",
     );
     server
 }
@@ -115,37 +114,15 @@ fn roles_permit_only_what_they_need() {
         "machine": "m", "kind": "comparison", "settings_key": "k", "rbench": "1", "head": "h",
         "summary": "", "begun_ns": 1, "finished_ns": 1, "unaffected": 0, "identical": 0}"#;
     let push = format!("SELECT rbench.push('{about}', '\\x00', NULL)");
-    let claim = r#"SELECT rbench.claim('{"name": "n", "boot": "b", "project": "p", "class": "c",
-        "machine": "", "rbench": "1", "format": 1, "cached": []}')"#;
-    let add = r#"SELECT rbench.add('{"project": "p", "class": "c", "request": "", "priority": "gate",
-        "format": 1, "base": "b", "head": "h", "options": []}')"#;
-    let (none, read, write) =
-        (&[][..], &["reader", "worker"][..], &["pusher", "worker", "maker"][..]);
-    let (work, queue) = (&["maker"][..], &["asker"][..]);
-    let see = &["reader", "worker", "maker", "asker"][..];
+    let (none, read, write) = (&[][..], &["reader", "worker"][..], &["pusher", "worker"][..]);
     let mut statements: Vec<(String, &[&str])> = vec![
         (push, write),
         ("SELECT rbench.missing('{}')".into(), write),
         ("SELECT rbench.documents('', 0)".into(), read),
         ("SELECT rbench.document('\\x00')".into(), read),
-        ("SELECT * FROM rbench.meta".into(), &["reader", "pusher", "worker", "maker", "asker"]),
-        (claim.into(), work),
-        ("SELECT rbench.beat(1, 1, '')".into(), work),
-        ("SELECT rbench.finish(1, 1, 0, '')".into(), work),
-        ("SELECT rbench.fail(1, 1, 0, '', true)".into(), work),
-        ("SELECT rbench.release(1, 1)".into(), work),
-        ("SELECT rbench.leave('', '')".into(), work),
-        ("SELECT rbench.piece(1, 1, 0)".into(), work),
-        ("SELECT rbench.add_piece('', 0, '')".into(), queue),
-        (add.into(), queue),
-        ("SELECT rbench.cancel(1)".into(), queue),
-        ("SELECT rbench.withdraw(1)".into(), queue),
-        ("SELECT rbench.report(1)".into(), &["reader", "worker", "asker"]),
-        ("SELECT rbench.lose(1, '')".into(), none),
+        ("SELECT * FROM rbench.meta".into(), &["reader", "pusher", "worker"]),
         ("SELECT rbench.project_of('')".into(), none),
         ("SELECT rbench.class_of('')".into(), none),
-        ("SELECT * FROM rbench.queue".into(), see),
-        ("SELECT * FROM rbench.workers".into(), see),
         ("UPDATE rbench.meta SET version = 2".into(), none),
         ("CREATE TABLE rbench.mine ()".into(), none),
         ("CREATE FUNCTION rbench.mine() RETURNS int LANGUAGE sql AS 'SELECT 1'".into(), none),
@@ -157,18 +134,7 @@ fn roles_permit_only_what_they_need() {
     for view in ["course", "changes", "latest", "machines"] {
         statements.push((format!("SELECT * FROM rbench.{view}"), read));
     }
-    for table in [
-        "project",
-        "class",
-        "experiment",
-        "document",
-        "benchmark",
-        "result",
-        "meta",
-        "worker",
-        "job",
-        "pack",
-    ] {
+    for table in ["project", "class", "experiment", "document", "benchmark", "result", "meta"] {
         let change = "INSERT INTO rbench.{} DEFAULT VALUES;DELETE FROM rbench.{};
             TRUNCATE rbench.{} CASCADE;DROP TABLE rbench.{} CASCADE;ALTER TABLE rbench.{} ADD x int;
             LOCK TABLE rbench.{} IN ACCESS EXCLUSIVE MODE";
@@ -178,7 +144,7 @@ fn roles_permit_only_what_they_need() {
             statements.push((format!("SELECT * FROM rbench.{table}"), none));
         }
     }
-    for user in ["reader", "pusher", "worker", "maker", "asker", "nobody"] {
+    for user in ["reader", "pusher", "worker", "nobody"] {
         let mut client = server.client(user, "shared");
         for (statement, allowed) in &statements {
             let result = client.batch_execute(&format!("BEGIN; {statement}; ROLLBACK"));
@@ -489,7 +455,7 @@ fn encryption_verifies_the_name_of_the_server() {
 }
 
 /// Starts a pooler in transaction mode for the database `shared`, and returns its port.
-pub fn pooler(server: &Server) -> (Child, u16) {
+fn pooler(server: &Server) -> (Child, u16) {
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let sockets = server.sockets().display().to_string();
     let settings = format!(
