@@ -29,8 +29,8 @@ fn escaped(text: &str, hidden: impl Fn(char) -> bool) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// True if a character controls a terminal (C0, DEL, C1), breaks a line, or changes the direction
-/// of writing.
+/// True if a character controls a terminal (C0, DEL, C1), breaks a line, changes the direction of writing, or must not be
+/// in an XML document.
 pub fn is_hidden(character: char) -> bool {
     character.is_control()
         || matches!(
@@ -42,6 +42,7 @@ pub fn is_hidden(character: char) -> bool {
                 | '\u{2029}'
                 | '\u{202a}'..='\u{202e}'
                 | '\u{2066}'..='\u{2069}'
+                | '\u{fffe}'..='\u{ffff}'
         )
 }
 
@@ -65,6 +66,11 @@ mod tests {
             let code = u32::from(character);
             assert_eq!(escape_untrusted(&format!("a{character}b")), format!("a\\u{{{code:x}}}b"));
         }
+    }
+
+    #[test]
+    fn characters_that_xml_forbids_are_escaped() {
+        assert_eq!(escape_untrusted("a\u{fffe}b\u{ffff}"), r"a\u{fffe}b\u{ffff}");
     }
 
     #[test]
