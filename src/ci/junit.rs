@@ -1,11 +1,12 @@
 //! Writes a comparison as `JUnit` XML, with a test case for each benchmark.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, ptr};
 
-use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
+use askama::Template;
 
 use crate::{
     error::{Context as _, Exit, Result},
+    escape::{escape_untrusted, escape_untrusted_lines},
     model::BenchTarget,
     report::{
         compare::{Comparison, Row},
@@ -14,50 +15,95 @@ use crate::{
     verdict::VerdictKind,
 };
 
+#[derive(Template)]
+#[template(path = "junit.xml")]
+struct Document {
+    suites: Vec<Suite>,
+}
+
+struct Suite {
+    name: String,
+    class: String,
+    cases: Vec<Case>,
+}
+
+struct Case {
+    name: String,
+    problem: Option<Problem>,
+}
+
+/// The reason why a test case is no success.
+struct Problem {
+    element: &'static str,
+    verdict: &'static str,
+    message: String,
+    text: String,
+}
+
 /// Maps verdicts to test results: regressions are failures, failed benchmarks are errors, and
 /// undecided ones are skipped, each with its reason.
 pub fn junit(comparison: &Comparison) -> Result<String> {
-    let mut report = Report::new("cargo rbench");
+    let mut suites = Vec::new();
     for one in comparison.both() {
         let names = one.names();
-        let against = if std::ptr::eq(one, comparison) {
+        let mut targets: BTreeMap<BenchTarget, Vec<Case>> = BTreeMap::new();
+        for row in &one.benchmarks {
+            let name = escape_untrusted(&row.name(&names)).into_owned();
+            let case = Case { name, problem: problem(row) };
+            targets.entry(row.benchmark.bench_target()).or_default().push(case);
+        }
+        for failed in &one.failed_targets {
+            let problem = Problem::new("error", VerdictKind::Failed, "", &failed.error.to_string());
+            let name = "benchmarks can be listed".to_owned();
+            let case = Case { name, problem: Some(problem) };
+            targets.entry(failed.target.clone()).or_default().push(case);
+        }
+        let against = if ptr::eq(one, comparison) {
             String::new()
         } else {
             format!(" (since {})", one.base.short())
         };
-        let mut suites: BTreeMap<BenchTarget, TestSuite> = BTreeMap::new();
-        let mut add = |target: BenchTarget, case: TestCase| {
-            let name = format!("{}::{}{against}", target.package, target.target);
-            suites.entry(target).or_insert_with(|| TestSuite::new(name)).add_test_case(case);
-        };
-        for row in &one.benchmarks {
-            let target = row.benchmark.bench_target();
-            let mut case = TestCase::new(row.name(&names), status(row));
-            case.set_classname(format!("{}::{}", target.package, target.target));
-            add(target, case);
-        }
-        for failed in &one.failed_targets {
-            let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
-            status.set_message(failed.error.to_string());
-            add(failed.target.clone(), TestCase::new("benchmarks can be listed", status));
-        }
-        report.add_test_suites(suites.into_values());
+        suites.extend(targets.into_iter().map(|(target, cases)| {
+            let class = format!("{}::{}", target.package, target.target);
+            let class = escape_untrusted(&class).into_owned();
+            Suite { name: format!("{class}{against}"), class, cases }
+        }));
     }
-    report.to_string().context(Exit::Internal, || "cannot write JUnit XML")
+    Document { suites }.render().context(Exit::Internal, || "cannot write JUnit XML")
 }
 
-fn status(row: &Row) -> TestCaseStatus {
-    let mut status = match row.verdict {
-        VerdictKind::Regressed => TestCaseStatus::non_success(NonSuccessKind::Failure),
-        VerdictKind::Failed => TestCaseStatus::non_success(NonSuccessKind::Error),
-        VerdictKind::Inconclusive | VerdictKind::NotComparable | VerdictKind::Skipped => {
-            TestCaseStatus::skipped()
-        }
-        _ => return TestCaseStatus::success(),
+impl Document {
+    fn tests(&self) -> usize {
+        self.suites.iter().map(|suite| suite.cases.len()).sum()
+    }
+
+    fn count(&self, element: &str) -> usize {
+        self.suites.iter().map(|suite| suite.count(element)).sum()
+    }
+}
+
+impl Suite {
+    fn count(&self, element: &str) -> usize {
+        let problems = self.cases.iter().filter_map(|case| case.problem.as_ref());
+        problems.filter(|problem| problem.element == element).count()
+    }
+}
+
+impl Problem {
+    fn new(element: &'static str, verdict: VerdictKind, change: &str, reason: &str) -> Self {
+        let verdict = verdict.name();
+        let text = escape_untrusted_lines(reason).into_owned();
+        Self { element, verdict, message: format!("{verdict}{change}"), text }
+    }
+}
+
+fn problem(row: &Row) -> Option<Problem> {
+    let element = match row.verdict {
+        VerdictKind::Regressed => "failure",
+        VerdictKind::Failed => "error",
+        VerdictKind::Inconclusive | VerdictKind::NotComparable | VerdictKind::Skipped => "skipped",
+        _ => return None,
     };
     let change = row.estimate().map_or_else(String::new, |share| format!(" {}", changed(share)));
-    status.set_message(format!("{}{change}", row.verdict.name()));
-    status.set_type(row.verdict.name());
-    status.set_description(row.reason.text.clone());
-    status
+    Some(Problem::new(element, row.verdict, &change, &row.reason.text))
 }

@@ -456,7 +456,6 @@ fn libraries_of_an_edge_are_used_only_there() {
         ("rusqlite", &["src/store"]),
         ("indicatif", &["src/console.rs", "src/console"]),
         ("gimli::", &["src/elf"]),
-        ("quick_junit", &["src/ci"]),
         ("ureq", &["src/forge"]),
         ("postgres::", &["src/shared"]),
         ("tracing_subscriber", &["src/log.rs"]),

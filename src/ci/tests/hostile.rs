@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
+use roxmltree::{Document as XmlDocument, Node as XmlNode};
 
 use super::{
     super::{
@@ -10,7 +11,7 @@ use super::{
     },
     comment,
 };
-use crate::{error::Exit, report::render::COMMENT_ROOM};
+use crate::{error::Exit, escape::is_hidden, report::render::COMMENT_ROOM};
 
 const RUN: &str = "https://github.com/o/r/actions/runs/1";
 
@@ -91,9 +92,28 @@ fn check_all(comparison: &Comparison, text: &str) {
         let names: Vec<&str> = properties.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, ["file", "line", "title"], "{line:?}");
     }
-    let junit = junit(comparison).unwrap();
-    let report = quick_junit::Report::deserialize_from_str(&junit).expect("it is XML");
-    assert_eq!((report.tests, report.failures, report.errors), (6, 1, 2), "{junit}");
+    check_junit(&junit(comparison).unwrap());
+}
+
+/// Checks that a document is XML with six test cases, of which one is a failure and two are errors, and nothing else.
+fn check_junit(text: &str) {
+    let document = XmlDocument::parse(text).unwrap_or_else(|error| panic!("{error} in\n{text}"));
+    let elements = |name: &str| document.descendants().filter(|one| one.has_tag_name(name)).count();
+    let counts = ["testcase", "failure", "error", "skipped"].map(elements);
+    assert_eq!(counts, [6, 1, 2, 2], "{text}");
+    let others = elements("testsuites") + elements("testsuite") + counts.iter().sum::<usize>();
+    let all = document.descendants().filter(XmlNode::is_element).count();
+    assert_eq!(all, others, "{text}");
+    let root = document.root_element();
+    let totals = ["tests", "failures", "errors"].map(|name| root.attribute(name));
+    assert_eq!(totals, [Some("6"), Some("1"), Some("2")], "{text}");
+    for node in document.descendants() {
+        let values = node.attributes().map(|attribute| attribute.value());
+        for content in node.text().into_iter().chain(values) {
+            let is_meant = |c: char| is_hidden(c) && !matches!(c, '\n' | '\t');
+            assert!(!content.contains(is_meant), "{content:?}");
+        }
+    }
 }
 
 #[test]

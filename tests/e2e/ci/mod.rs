@@ -149,8 +149,11 @@ fn pull_request_is_compared_with_its_merge_base_and_published() {
     {
         assert!(outputs.contains(part), "{outputs}");
     }
-    let junit = quick_junit::Report::deserialize_from_str(&job.read("report/junit.xml")).unwrap();
-    assert_eq!((junit.tests, junit.failures, junit.errors), (2, 1, 0));
+    let junit = job.read("report/junit.xml");
+    let junit = roxmltree::Document::parse(&junit).unwrap();
+    let totals =
+        ["tests", "failures", "errors"].map(|name| junit.root_element().attribute(name).unwrap());
+    assert_eq!(totals, ["2", "1", "0"]);
     assert!(job.read("report/report.md").starts_with("### Benchmarks: regressed\n"));
 
     let comments = job.api.comments();
