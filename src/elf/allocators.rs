@@ -1,19 +1,16 @@
-//! Decides whether each allocation of an executable calls the C library, so that a preloaded library can count it.
-//!
-//! A function of an allocator has to call one of a set of functions on every path before it returns. Only x86-64;
-//! anything unknown counts as a path without such a call.
+//! Decides whether the allocator of an executable is the C library's, whose calls a preloaded library can count.
 
 use std::{collections::BTreeSet, fmt};
 
+use iced_x86::{Decoder, DecoderOptions, FlowControl, Register};
 use object::{
-    Object, RelocationTarget,
-    elf::{EM_X86_64, PF_X, PT_INTERP, PT_LOAD, SHN_UNDEF},
-    read::elf::{ProgramHeader, Sym},
+    Object as _, ObjectSegment as _, RelocationTarget,
+    elf::{EM_X86_64, ET_DYN, PT_INTERP},
+    read::elf::{ProgramHeader as _, Sym as _},
 };
 
 use super::{
     format::{Elf, LE, Unreadable, executable},
-    instruction::{Kind, decode},
     placement::{LinkedFunction, kept_functions},
 };
 
@@ -27,7 +24,8 @@ pub enum UncountableAllocator {
     Linked(&'static str),
     /// An unknown one that defines functions of C, such as `malloc`.
     Replacement,
-    /// A `#[global_allocator]` that may have memory of its own; its type, unless the compiler inlined its functions.
+    /// A `#[global_allocator]`; its type, unless the compiler inlined its functions. Without a type it may also be the C
+    /// library's, if link-time optimization hides that.
     Custom(Option<String>),
     /// An unknown one: the executable has no function of Rust's allocator.
     Unknown,
@@ -48,14 +46,15 @@ impl fmt::Display for UncountableAllocator {
                 f,
                 "it has its own `malloc`, and {ONLY}; build it without that allocator to count them"
             ),
-            Self::Custom(name) => {
-                let name = name.as_ref().map(|name| format!(" {name}")).unwrap_or_default();
-                write!(
-                    f,
-                    "its global allocator{name} may not call the C library for each of them; build it without \
-                     that allocator to count them"
-                )
-            }
+            Self::Custom(Some(name)) => write!(
+                f,
+                "its global allocator is {name}, and {ONLY}; build it without that allocator to count them"
+            ),
+            Self::Custom(None) => write!(
+                f,
+                "its global allocator is not known to be the C library's, and {ONLY}; build it without a custom \
+                 allocator, and without LTO, to count them"
+            ),
             Self::Unknown => f.write_str(
                 "it has no function of Rust's allocator, which link-time optimization may have inlined; build it \
                  without LTO to count them",
@@ -88,26 +87,24 @@ const LINKED: [(&str, &str); 6] = [
     ("tc_", "tcmalloc"),
 ];
 
-/// The functions of Rust's global allocator that return memory, without the prefixes that compilers add: each is
-/// called by programs, or called by such a function.
-const RUST: [[&str; 2]; 3] = [
-    ["__rust_alloc", "__rg_alloc"],
-    ["__rust_alloc_zeroed", "__rg_alloc_zeroed"],
-    ["__rust_realloc", "__rg_realloc"],
-];
+/// The functions of Rust's global allocator that return memory, without the prefixes that compilers add. Reallocation is
+/// not among them: it gets memory of these.
+const RUST: [&str; 2] = ["__rust_alloc", "__rust_alloc_zeroed"];
 
-/// The function that Rust's global allocator calls in programs without their own allocator.
+/// The function that they call in programs with a `#[global_allocator]`, unless it is inlined.
+const CUSTOM: &str = "__rg_alloc";
+
+/// The same in programs without one, whose allocator is the C library's.
 const DEFAULT: &str = "__rdl_alloc";
 
 /// The trait of global allocators, in the name of a function that implements it for a type.
 const TRAIT: &str = " as core::alloc::global::GlobalAlloc>::";
 
-/// The allocator of a linked executable if it is not certain that each allocation calls the C library.
+/// The allocator of a linked executable, unless it is the C library's, which is Rust's default.
 ///
-/// It is certain with the C library's allocator, Rust's default. With another global allocator, it is taken as certain
-/// if each path through each of its functions calls the C library: then so does each place where they are inlined. With
-/// LTO, the function that returns zeros is inlined everywhere and cannot be examined. That it alone has memory of its
-/// own is the one case that is not noticed.
+/// Link-time optimization inlines the functions whose names show which it is. Then their callers show it: the C library's
+/// is called by code without any state of its own. A custom allocator is refused even if it only counts requests and passes
+/// them on.
 ///
 /// # Errors
 /// [`Unreadable`] if the bytes are no ELF executable for x86-64 or aarch64, or were stripped.
@@ -124,34 +121,73 @@ pub fn uncountable_allocator(bytes: &[u8]) -> Result<Option<UncountableAllocator
     if symbols().any(|symbol| C.contains(&symbol)) {
         return Ok(Some(UncountableAllocator::Replacement));
     }
-    let addresses = |names: &[&str]| -> Vec<u64> {
-        let is_meant = |function: &&LinkedFunction| {
-            function.symbols().any(|symbol| names.contains(&rust_name(symbol)))
-        };
-        kept.iter().filter(is_meant).map(|function| function.address).collect()
-    };
-    let [allocating, others @ ..] = RUST.map(|names| addresses(&names));
     let custom = kept.iter().find_map(|function| {
         let (name, _) = function.name.as_str().strip_prefix('<')?.split_once(TRAIT)?;
         (name != "std::alloc::System").then(|| name.to_owned())
     });
+    let named = |name: &str| -> Vec<&LinkedFunction> {
+        let is_meant =
+            |one: &&LinkedFunction| one.symbols().any(|symbol| rust_name(symbol) == name);
+        kept.iter().filter(is_meant).collect()
+    };
     // The default allocator can also be dead code that the link kept.
-    if custom.is_none() && !addresses(&[DEFAULT]).is_empty() && addresses(&RUST[0][1..]).is_empty()
-    {
+    if custom.is_none() && !named(DEFAULT).is_empty() && named(CUSTOM).is_empty() {
         return Ok(None);
     }
+    let [allocating, zeroing] = RUST.map(named);
     if allocating.is_empty() {
         return Ok(Some(UncountableAllocator::Unknown));
     }
     let places = places_of_c_library(&elf)?;
-    let code_from = |address| code_at(&elf, bytes, address);
-    let program = Program { code_at: &code_from, places: &places };
-    let is_known = elf.elf_header().e_machine.get(LE) == EM_X86_64;
-    let mut functions = allocating.into_iter().chain(others.into_iter().flatten());
-    if is_known && functions.all(|function| program.forwards(function)) {
-        return Ok(None);
+    let is_stateless = |function: &LinkedFunction| {
+        let mut segments = elf.segments();
+        let code = segments
+            .find_map(|segment| segment.data_range(function.address, function.size).ok().flatten());
+        code.is_some_and(|code| is_stateless(code, function.address, &places))
+    };
+    let header = elf.elf_header();
+    let is_c_library = header.e_machine.get(LE) == EM_X86_64
+        && header.e_type.get(LE) == ET_DYN
+        && allocating.into_iter().chain(zeroing).all(is_stateless);
+    Ok((!is_c_library).then_some(UncountableAllocator::Custom(custom)))
+}
+
+/// The addresses of the pointers through which the program calls functions that return memory of the C library, or fill it.
+fn places_of_c_library(elf: &Elf<'_>) -> Result<BTreeSet<u64>, Unreadable> {
+    let table = elf.elf_dynamic_symbol_table();
+    let mut places = BTreeSet::new();
+    for (place, relocation) in elf.dynamic_relocations().into_iter().flatten() {
+        let RelocationTarget::Symbol(index) = relocation.target() else { continue };
+        let symbol = table.symbol(index)?;
+        let name = table.symbol_name(LE, symbol)?;
+        let is_meant = C.iter().chain(&["memset"]).any(|known| known.as_bytes() == name);
+        if symbol.is_undefined(LE) && is_meant {
+            places.insert(place);
+        }
     }
-    Ok(Some(UncountableAllocator::Custom(custom)))
+    Ok(places)
+}
+
+/// True if a function for x86-64 knows no address but those of its stack and of what functions return whose pointers are at
+/// these places. Its parameters must be no pointers, and its executable must be position-independent: in others, an address
+/// is a number like any other.
+fn is_stateless(code: &[u8], address: u64, places: &BTreeSet<u64>) -> bool {
+    let inside = address..address + code.len() as u64;
+    let mut instructions = Decoder::with_ip(64, code, address, DecoderOptions::NONE).into_iter();
+    !code.is_empty()
+        && instructions.all(|one| match one.flow_control() {
+            FlowControl::Next | FlowControl::Return | FlowControl::Exception => {
+                let of_thread = matches!(one.segment_prefix(), Register::FS | Register::GS);
+                !one.is_invalid() && !one.is_ip_rel_memory_operand() && !of_thread
+            }
+            FlowControl::UnconditionalBranch | FlowControl::ConditionalBranch => {
+                inside.contains(&one.near_branch_target())
+            }
+            FlowControl::IndirectBranch | FlowControl::IndirectCall => {
+                one.is_ip_rel_memory_operand() && places.contains(&one.ip_rel_memory_address())
+            }
+            FlowControl::Call | FlowControl::Interrupt | FlowControl::XbeginXabortXend => false,
+        })
 }
 
 /// The known allocator in another language that has this function, if it returns memory.
@@ -173,95 +209,6 @@ fn rust_name(symbol: &str) -> &str {
     // Skip the length of the name, and the underscore before names that begin with one.
     let name = symbol[at + CRATE.len()..].trim_start_matches(|digit: char| digit.is_ascii_digit());
     name.strip_prefix('_').unwrap_or(name)
-}
-
-/// The code from `address` on.
-fn code_at<'b>(elf: &Elf<'_>, bytes: &'b [u8], address: u64) -> Option<&'b [u8]> {
-    let segment = elf.elf_program_headers().iter().find(|segment| {
-        let start = segment.p_vaddr(LE);
-        let is_inside = (start..start.saturating_add(segment.p_filesz(LE))).contains(&address);
-        segment.p_type(LE) == PT_LOAD && segment.p_flags(LE).contains(PF_X) && is_inside
-    })?;
-    let within = address - segment.p_vaddr(LE);
-    let first = usize::try_from(segment.p_offset(LE) + within).ok()?;
-    let length = usize::try_from(segment.p_filesz(LE) - within).ok()?;
-    bytes.get(first..first.checked_add(length)?)
-}
-
-/// The addresses of the pointers through which the program calls the C library's allocating functions.
-fn places_of_c_library(elf: &Elf<'_>) -> Result<BTreeSet<u64>, Unreadable> {
-    let table = elf.elf_dynamic_symbol_table();
-    let mut places = BTreeSet::new();
-    for (place, relocation) in elf.dynamic_relocations().into_iter().flatten() {
-        let RelocationTarget::Symbol(index) = relocation.target() else { continue };
-        let symbol = table.symbol(index)?;
-        let name = table.symbol_name(LE, symbol)?;
-        let is_meant = C.iter().any(|known| known.as_bytes() == name);
-        if symbol.st_shndx(LE) == SHN_UNDEF && is_meant {
-            places.insert(place);
-        }
-    }
-    Ok(places)
-}
-
-/// The number of instructions to follow: allocators with more code have their own memory.
-const MOST: usize = 2000;
-/// The depth of nested calls to follow.
-const DEEPEST: usize = 4;
-
-/// A program, and the functions that must be called.
-pub(super) struct Program<'p> {
-    /// Returns the code from an address on.
-    pub(super) code_at: &'p dyn Fn(u64) -> Option<&'p [u8]>,
-    /// The addresses of the pointers through which the functions are called.
-    pub(super) places: &'p BTreeSet<u64>,
-}
-
-impl Program<'_> {
-    /// True if the function at this address always calls one of them.
-    pub(super) fn forwards(&self, function: u64) -> bool {
-        self.always_calls(function, 0).unwrap_or(false)
-    }
-
-    /// `None` if the answer is unknown.
-    fn always_calls(&self, function: u64, depth: usize) -> Option<bool> {
-        let (mut visited, mut pending) = (BTreeSet::new(), vec![function]);
-        let mut left = MOST;
-        while let Some(mut address) = pending.pop() {
-            if !visited.insert(address) {
-                continue;
-            }
-            loop {
-                left = left.checked_sub(1)?;
-                let instruction = decode((self.code_at)(address)?)?;
-                let behind = address + instruction.length as u64;
-                let target = |distance: i64| behind.wrapping_add_signed(distance);
-                match instruction.kind {
-                    Kind::CallThrough(place) | Kind::JumpThrough(place)
-                        if self.places.contains(&target(place)) =>
-                    {
-                        break;
-                    }
-                    Kind::Plain | Kind::CallThrough(_) => {}
-                    Kind::Ends | Kind::JumpThrough(_) => return Some(false),
-                    Kind::Traps => break,
-                    Kind::Jump(distance) => {
-                        pending.push(target(distance));
-                        break;
-                    }
-                    Kind::Branch(distance) => pending.push(target(distance)),
-                    Kind::Call(distance) => {
-                        let function = target(distance);
-                        if depth < DEEPEST && self.always_calls(function, depth + 1) == Some(true) {
-                            break;
-                        }
-                    }
-                }
-                address = behind;
-            }
-        }
-        Some(true)
-    }
 }
 
 #[cfg(test)]
@@ -311,61 +258,35 @@ mod tests {
         assert_eq!(allocator_of("give", &["-O0"]), UncountableAllocator::Unknown);
         assert_eq!(allocator_of("give", &["-static"]), UncountableAllocator::Static);
     }
-}
-
-#[cfg(test)]
-mod forwards_tests {
-    use super::*;
-
-    const START: u64 = 0x1000;
-    /// The address of the pointer to the function that must be called.
-    const PLACE: u64 = 0x2000;
-
-    fn forwards(code: &[u8]) -> bool {
-        let code_at = |address: u64| code.get(usize::try_from(address.checked_sub(START)?).ok()?..);
-        let places = BTreeSet::from([PLACE]);
-        Program { code_at: &code_at, places: &places }.forwards(START)
-    }
-
-    /// An indirect call or jump through the pointer at [`PLACE`]; `offset` is its position in the code.
-    fn indirect_jump(opcode: u8, offset: usize) -> Vec<u8> {
-        let distance = i32::try_from(PLACE - START).unwrap() - i32::try_from(offset + 6).unwrap();
-        [&[0xff, opcode][..], &distance.to_le_bytes()].concat()
-    }
 
     #[test]
-    fn function_forwards_if_every_path_calls() {
-        // cmp rsi, 16; ja over; jump; over: push rax; call; ret
+    fn function_with_memory_or_another_callee_is_not_stateless() {
+        const START: u64 = 0x1000;
+        const PLACE: u64 = 0x2000;
+        let is_stateless = |code: &[u8]| is_stateless(code, START, &BTreeSet::from([PLACE]));
+        let through = |opcode: u8, offset: u64| {
+            let distance = u32::try_from(PLACE - START - offset - 6).unwrap();
+            [&[0xff, opcode][..], &distance.to_le_bytes()].concat()
+        };
+        // cmp rsi, 16; ja over; jump; over: push rax; mov [rsp], 0; call; ret
         let mut code = vec![0x48, 0x83, 0xfe, 0x10, 0x77, 6];
-        code.extend(indirect_jump(0x25, code.len()));
-        code.push(0x50);
-        code.extend(indirect_jump(0x15, code.len()));
+        code.extend(through(0x25, 6));
+        code.extend([0x50, 0x48, 0xc7, 0x04, 0x24, 0, 0, 0, 0]);
+        code.extend(through(0x15, 21));
         code.push(0xc3);
-        assert!(forwards(&code));
-    }
-
-    #[test]
-    fn function_with_another_path_does_not_forward() {
-        // cmp rsi, 16; ja over; xor eax, eax; ret; over: jump
-        let mut code = vec![0x48, 0x83, 0xfe, 0x10, 0x77, 3, 0x31, 0xc0, 0xc3];
-        code.extend(indirect_jump(0x25, code.len()));
-        assert!(!forwards(&code));
-        assert!(!forwards(&[0xff, 0x25, 0, 0, 0, 0]), "another function");
-        assert!(!forwards(&[0xc5, 0xf8, 0x28, 0xc1]), "not known");
-        assert!(!forwards(&[]));
-    }
-
-    #[test]
-    fn calls_and_jumps_to_forwarding_functions_count() {
-        // jmp over; over: call next; ret; next: jump
-        let mut code = vec![0xeb, 0, 0xe8, 1, 0, 0, 0, 0xc3];
-        code.extend(indirect_jump(0x25, code.len()));
-        assert!(forwards(&code));
-    }
-
-    #[test]
-    fn forwards_handles_loops_and_recursion() {
-        assert!(forwards(&[0xeb, 0xfe]), "it never returns");
-        assert!(!forwards(&[0xe8, 0xfb, 0xff, 0xff, 0xff, 0xc3]), "it calls itself");
+        assert!(is_stateless(&code));
+        for (other, meaning) in [
+            (&[0xff, 0x25, 0, 0, 0, 0][..], "a jump to another function"),
+            (&[0xe8, 0, 0, 0, 0], "a call within the program"),
+            (&[0xeb, 0x10], "a jump out of the function"),
+            (&[0xff, 0xe0], "a jump to an unknown place"),
+            (&[0xf0, 0x48, 0xff, 0x05, 0, 1, 0, 0], "a counter"),
+            (&[0x48, 0x8d, 0x05, 0, 1, 0, 0], "the address of a variable"),
+            (&[0x64, 0x48, 0x8b, 0x04, 0x25, 0, 0, 0, 0], "memory of the thread"),
+            (&[0x06], "no instruction"),
+            (&[], "nothing"),
+        ] {
+            assert!(!is_stateless(other), "{meaning}");
+        }
     }
 }
