@@ -52,9 +52,9 @@ pub trait Documents {
 #[derive(Debug)]
 pub struct Summary {
     /// An [`About`] as JSON.
-    pub(super) about: String,
+    pub about: String,
     /// The comparison as JSON, if the experiment is one.
-    pub(super) report: Option<String>,
+    pub report: Option<String>,
 }
 
 impl Summary {

@@ -4,10 +4,11 @@
 
 mod documents;
 mod place;
+#[cfg_attr(not(feature = "postgres"), path = "without_postgres.rs")]
 mod postgres;
 
 pub use self::{
     documents::{About, Directory, Documents, Summary},
-    place::{Address, Place, SharedVariables},
-    postgres::Database,
+    place::{Place, SharedVariables},
+    postgres::{Address, Database},
 };

@@ -1,6 +1,8 @@
 //! A connection to PostgreSQL, and the documents there: the only module with its protocol. Statements have no names, so that they work behind
 //! poolers which give each transaction another connection. Everything can be repeated, and is while the server is away.
 
+mod address;
+
 use std::{
     collections::HashSet,
     error::{self, Error as _},
@@ -20,10 +22,8 @@ use data_encoding::HEXLOWER;
 use rustls::{ClientConfig, crypto::ring::default_provider};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use super::{
-    documents::{Documents, Summary},
-    place::Address,
-};
+pub use self::address::Address;
+use super::documents::{Documents, Summary};
 use crate::{
     error::{Context as _, Error, Exit, Result},
     model::nanoseconds,

@@ -6,6 +6,7 @@ pub mod fixture;
 pub mod history;
 pub mod library;
 pub mod modules;
+#[cfg(feature = "postgres")]
 pub mod postgres;
 pub mod project;
 pub mod rbench;
