@@ -34,7 +34,7 @@ pub use versus::VersusArgs;
 use crate::{
     config::{BuildOptions, values},
     model::{
-        Metric,
+        Metric, Partition,
         secret::{shown_cargo_args, without_password},
     },
     shell,
@@ -179,6 +179,11 @@ pub struct RunArgs {
     /// ones first.
     #[arg(long, value_name = "TIME", value_parser = values::deadline)]
     pub budget: Option<Duration>,
+    /// Make only the comparisons of one of N parts, on one of several machines. A comparison is in the same part on
+    /// every machine and in every range. With --push, skip those that machines of this class have sent, and send each
+    /// one when it is done.
+    #[arg(long, value_name = "K/N", value_parser = Partition::from_fraction, conflicts_with = "budget")]
+    pub part: Option<Partition>,
     /// Then send all finished experiments to the place of `RBENCH_SHARED`, as `push` does.
     #[arg(long, help_heading = "Stored results")]
     pub push: bool,

@@ -94,6 +94,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
             ("run", "measure HEAD alone"),
             ("run v1.0..HEAD --steps 20", "20 commits, each compared with the one before"),
             ("run v1.0..HEAD --budget 2h", "the ends first, then halves"),
+            ("run v1.0..HEAD --part 3/8 --push", "on the third of eight machines"),
         ],
     ),
     ("accept", &[("accept HEAD parse --reason 'checks UTF-8'", "a slowdown on purpose")]),

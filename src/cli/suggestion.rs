@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// Options of one report or of stored results, which no suggestion repeats.
-const OWN: [&str; 11] = [
+const OWN: [&str; 12] = [
     "reasons",
     "quiet",
     "format",
@@ -26,6 +26,7 @@ const OWN: [&str; 11] = [
     "ignore-environment",
     "also-base",
     "partition",
+    "part",
     "push",
 ];
 

@@ -36,12 +36,12 @@ pub fn run(args: &PullArgs, shared: &SharedVariables) -> Result<Exit> {
             open()?.import(&mut BufReader::new(opened), &name, selection)?
         }
         Place::Directory(directory) => {
-            receive(&mut Directory::new(directory), &open()?, selection, &console)?
+            all(receive(&mut Directory::new(directory), &open()?, since, &console)?)?
         }
         Place::Database(address) => {
             let identity = identity(&project.repository)?;
             let mut database = Database::open(address, identity, |text| console.line(text))?;
-            receive(&mut database, &open()?, selection, &console)?
+            all(receive(&mut database, &open()?, since, &console)?)?
         }
     };
     let Imported { experiments, known, executions } = imported;
@@ -59,22 +59,52 @@ pub fn run(args: &PullArgs, shared: &SharedVariables) -> Result<Exit> {
     Ok(Exit::Success)
 }
 
-/// Imports the documents of experiments that the store lacks. An invalid one does not keep others from it.
+/// Fetches the experiments of other machines before measuring, so that nothing is measured again. An invalid one is only
+/// a warning: it must not stop every machine.
+pub fn before_work(
+    project: &Project,
+    place: &Place,
+    store: &Store<'_>,
+    console: &Console,
+) -> Result<()> {
+    let (imported, _) = match place {
+        Place::Directory(directory) if Directory::new(directory).is_new() => return Ok(()),
+        Place::Directory(directory) => {
+            receive(&mut Directory::new(directory), store, None, console)?
+        }
+        Place::Database(address) => {
+            let identity = identity(&project.repository)?;
+            let mut database = Database::open(address, identity, |text| console.line(text))?;
+            receive(&mut database, store, None, console)?
+        }
+        Place::File(_) | Place::Standard => {
+            return Err(Error::new(Exit::Usage, format!("cannot share {place} among parts"))
+                .cause("each machine would replace what the others sent")
+                .hint("name a directory or a database"));
+        }
+    };
+    let new = count(imported.experiments, "new experiment");
+    console.line(&format!("fetched {new} from {place}"));
+    Ok(())
+}
+
+/// Imports the documents of experiments that the store lacks. An invalid one does not keep others from it. Returns the
+/// number of invalid ones, too.
 fn receive(
     place: &mut dyn Documents,
     store: &Store<'_>,
-    selection: Selection<'_>,
+    since: Option<SystemTime>,
     console: &Console,
-) -> Result<Imported> {
+) -> Result<(Imported, usize)> {
     let known: HashSet<String> =
         store.finished()?.into_iter().map(|(_, identity)| identity).collect();
     let (mut imported, mut failed) = (Imported::default(), 0);
-    for identity in place.identities(selection.since)? {
+    for identity in place.identities(since)? {
         if known.contains(&identity) {
             imported.known += 1;
             continue;
         }
-        let selection = Selection { identity: Some(&identity), ..selection };
+        let selection = Selection { since, identity: Some(&identity) };
         let name = format!("experiment {identity}");
         let document = place.document(&identity);
         match document.and_then(|document| store.import_document(&document, &name, selection)) {
@@ -86,6 +116,11 @@ fn receive(
             }
         }
     }
+    Ok((imported, failed))
+}
+
+/// Fails if some were invalid.
+fn all((imported, failed): (Imported, usize)) -> Result<Imported> {
     if failed > 0 {
         let what = format!("cannot import {}", count(failed, "experiment"));
         let imported = count(imported.experiments, "other");

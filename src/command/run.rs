@@ -10,7 +10,7 @@ mod pair_queue;
 
 use pair_queue::{Order, PairQueue};
 
-use super::{output::Output, project_of, push, show};
+use super::{output::Output, project_of, pull, push, show};
 use crate::{
     cli::{GivenOptions, RunArgs},
     compare::{KnownBroken, Request, Session, compare, count_version, passed_over},
@@ -19,14 +19,14 @@ use crate::{
     error::{Error, Exit, Result},
     git::{Repository, is_range},
     measure::{Builds, ExperimentSettings, ListedVersion, Runner, benchmarks_only_in},
-    model::{Benchmark, Stage, Version},
+    model::{Benchmark, Partition, Stage, Version},
     process::{Interrupt, SavedHandler},
     report::{
         compare::ComparisonReport,
         quantity::{count, duration},
         show::{RangeComparison, RangeReport, ShowReport},
     },
-    shared::SharedVariables,
+    shared::{Place, SharedVariables},
     verdict::ExitPolicy,
 };
 
@@ -38,7 +38,17 @@ pub fn run(args: &RunArgs, shared: &SharedVariables) -> Result<Exit> {
     let place = push::place_after_work(args.push, shared, &console);
     project.check_tables(&args.revisions, &console)?;
     let purpose = match args.revisions.as_slice() {
-        [revision] if !is_range(revision) => Purpose::OneVersion,
+        [revision] if !is_range(revision) => {
+            if args.part.is_some() {
+                return Err(Error::new(
+                    Exit::Usage,
+                    "cannot divide the measurement of one version",
+                )
+                .cause("--part divides the comparisons of a range")
+                .hint("name a range A..B, or divide the benchmarks with --partition"));
+            }
+            Purpose::OneVersion
+        }
         _ => Purpose::Comparison { mode: project.file.mode(None), stopping: StoppingRule::Usual },
     };
     let settings = ExperimentSettings::resolve(&project, &args.experiment, purpose);
@@ -46,9 +56,15 @@ pub fn run(args: &RunArgs, shared: &SharedVariables) -> Result<Exit> {
     let verdicts = VerdictSettings::resolve(&project.file, &criteria)?;
     let runner = Runner::open(&project, settings, &interrupt, &console)?;
     let only_plan = args.experiment.dry_run;
+    let place_of_parts = place.as_ref().filter(|_| args.part.is_some() && !only_plan);
+    if let Some(place) = place_of_parts {
+        pull::before_work(&project, place, &runner.store, &console)?;
+    }
     let given = Rc::new(args.given.without(&["steps"]));
     let session = Session::new(&project, runner, &console, given.clone());
-    let mut run = Run { session, verdicts, only_plan, console: &console, given, output: &output };
+    let (part, console, output) = (args.part, &console, &output);
+    let mut run =
+        Run { session, verdicts, only_plan, part, place_of_parts, console, given, output };
     let repository = &project.repository;
     let exit = match args.revisions.as_slice() {
         // A version is measured again on request: that shows the variance between experiments.
@@ -61,8 +77,8 @@ pub fn run(args: &RunArgs, shared: &SharedVariables) -> Result<Exit> {
     };
     let exit = run.session.runner.end(start, exit)?;
     if !only_plan {
-        announcement::finished(&console, start);
-        push::after_work(&project, place.as_ref(), &args.given, &console);
+        announcement::finished(console, start);
+        push::after_work(&project, place.as_ref(), &args.given, console);
     }
     Ok(exit)
 }
@@ -71,6 +87,10 @@ struct Run<'a> {
     session: Session<'a>,
     verdicts: VerdictSettings,
     only_plan: bool,
+    /// The comparisons that this machine makes, if it does not make all.
+    part: Option<Partition>,
+    /// Where other machines look for what need not be compared again.
+    place_of_parts: Option<&'a Place>,
     console: &'a Console,
     given: Rc<GivenOptions>,
     output: &'a Output<'a>,
@@ -130,6 +150,7 @@ impl Run<'_> {
             comparisons: Vec::new(),
             all: versions,
         };
+        self.leave_to_others(&versions, &mut agenda);
         self.leave_out_unbuildable(&versions, &mut agenda)?;
         let (begin, mut previous, mut done) = (Instant::now(), SystemTime::now(), 0);
         while let Some(pair) = agenda.next() {
@@ -152,6 +173,8 @@ impl Run<'_> {
             let comparison = self.pair([base, head.clone()])?;
             agenda.compared(pair, comparison.has_changes());
             versions.comparisons.push(comparison);
+            // If this machine is lost, another one begins behind this comparison.
+            push::after_work(self.session.project, self.place_of_parts, &self.given, self.console);
             // All versions of a long range may not fit on the disk at once. The older version of a pair is needed once
             // more.
             if order == Order::Adjacent {
@@ -161,6 +184,22 @@ impl Run<'_> {
             }
         }
         self.report_range(versions)
+    }
+
+    /// Leaves the comparisons of other parts to other machines.
+    fn leave_to_others(&self, versions: &Versions, agenda: &mut PairQueue) {
+        let Some(part) = self.part else { return };
+        let (mut own, mut all) = (0, 0);
+        for (index, head) in versions.all.iter().enumerate().skip(1) {
+            all += 1;
+            if part.has_head(head) {
+                own += 1;
+            } else {
+                agenda.leave_to_others(index);
+            }
+        }
+        let all = count(all, "comparison");
+        self.console.line(&format!("part {}/{}: {own} of {all}", part.part, part.of));
     }
 
     fn leave_out_unbuildable(&self, versions: &Versions, agenda: &mut PairQueue) -> Result<()> {

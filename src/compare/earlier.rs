@@ -80,7 +80,7 @@ impl<'r> EarlierResults<'r> {
     }
 }
 
-/// The comparisons of exactly these versions with the settings of this runner, newest first.
+/// The comparisons of exactly these versions with the settings of this runner by machines of its class, newest first.
 fn places(
     results: &Results<'_>,
     wanted: &ExperimentPlan,
@@ -101,9 +101,9 @@ fn places(
         let head = place_of(experiment, &versions[1], Some(base))?;
         Some([base, head])
     };
-    let is_alike = |experiment: &usize| {
-        results.experiments[*experiment].plan.incompatibilities(wanted).is_empty()
-    };
+    // Both versions were measured on one machine, whichever of its class that was.
+    let is_alike =
+        |experiment: &usize| results.experiments[*experiment].plan.shares_history(wanted);
     let places = (0..results.experiments.len()).rev().filter(is_alike).filter_map(both);
     places.collect()
 }

@@ -137,6 +137,12 @@ impl ExperimentPlan {
         reasons
     }
 
+    /// True if results of both belong to one history: they have the same settings, and the same machine or machines of
+    /// one class.
+    pub fn shares_history(&self, other: &Self) -> bool {
+        self.machine.shares_history(&other.machine) && self.settings_key == other.settings_key
+    }
+
     /// The first difference between the planned benchmarks.
     fn benchmark_difference(&self, other: &Self) -> Option<String> {
         let (one, two) = (self.benchmarks.len(), other.benchmarks.len());

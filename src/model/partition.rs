@@ -1,11 +1,11 @@
-//! A part of all benchmarks, for one of several jobs.
+//! A part of all benchmarks, or of the comparisons of a range, for one of several jobs.
 
 use std::{fmt, str::FromStr};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Benchmark;
+use super::{Benchmark, Version};
 
 /// The largest number of parts.
 const MOST: u32 = 1_000;
@@ -29,7 +29,7 @@ impl Partition {
 
     fn checked(self) -> Result<Self, String> {
         match (self.part, self.of) {
-            (_, 0) => Err("there is at least one part; example: hash:1/3".to_owned()),
+            (_, 0) => Err("there is at least one part".to_owned()),
             (_, of) if of > MOST => Err(format!("the maximum is {MOST} parts")),
             (part, of) if part == 0 || part > of => {
                 Err(format!("the parts are 1 to {of}, and {part} is none of them"))
@@ -41,14 +41,40 @@ impl Partition {
     /// True if the benchmark belongs to this part. Only its name decides, so that all versions and machines agree.
     pub fn has(self, benchmark: &Benchmark) -> bool {
         let Benchmark { package, target, name } = benchmark;
+        self.has_words([package, target, &name.id])
+    }
+
+    /// True if the comparison of this version with the one before it belongs to this part.
+    ///
+    /// Its base decides nothing: it is another version where the one before does not build, which each machine finds out
+    /// by itself.
+    pub fn has_head(self, head: &Version) -> bool {
+        let variant = head.variant.as_ref().map_or("", |variant| &variant.name);
+        self.has_words([&head.tree, variant])
+    }
+
+    fn has_words<const N: usize>(self, words: [&str; N]) -> bool {
         let mut hasher = blake3::Hasher::new();
-        for word in [package, target, &name.id] {
+        for word in words {
             hasher.update(&(word.len() as u64).to_le_bytes()).update(word.as_bytes());
         }
         let hash = hasher.finalize();
         let mut first = [0; 8];
         first.copy_from_slice(&hash.as_bytes()[..8]);
         u64::from_le_bytes(first) % u64::from(self.of.max(1)) + 1 == u64::from(self.part)
+    }
+}
+
+impl Partition {
+    /// Parses a part without the name of the division: `1/3`.
+    pub fn from_fraction(text: &str) -> Result<Self, String> {
+        let numbers = || {
+            let (part, of) = text.split_once('/')?;
+            Some((part.parse().ok()?, of.parse().ok()?))
+        };
+        let (part, of) =
+            numbers().ok_or_else(|| format!("`{text}` is not a part; example: 1/3"))?;
+        Self { part, of }.checked()
     }
 }
 
@@ -62,20 +88,17 @@ impl FromStr for Partition {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let numbers = || {
-            let (part, of) = text.strip_prefix("hash:")?.split_once('/')?;
-            Some((part.parse().ok()?, of.parse().ok()?))
-        };
-        let (part, of) =
-            numbers().ok_or_else(|| format!("`{text}` is not a part; example: hash:1/3"))?;
-        Self { part, of }.checked()
+        let fraction = text.strip_prefix("hash:");
+        let fraction =
+            fraction.ok_or_else(|| format!("`{text}` is not a part; example: hash:1/3"))?;
+        Self::from_fraction(fraction)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Name;
+    use crate::model::{Name, Variant};
 
     fn benchmark(id: &str) -> Benchmark {
         Benchmark { package: "p".to_owned(), target: "t".to_owned(), name: Name::plain(id) }
@@ -114,6 +137,44 @@ mod tests {
         for wrong in ["", "1/2", "hash:", "hash:1", "hash:0/2", "hash:3/2", "hash:1/0", "hash:-1/2"]
         {
             assert!(wrong.parse::<Partition>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn fraction_is_one_of_its_parts() {
+        assert_eq!(Partition::from_fraction("3/8").unwrap(), Partition { part: 3, of: 8 });
+        for (wrong, why) in [
+            ("0/8", "the parts are 1 to 8, and 0 is none of them"),
+            ("9/8", "the parts are 1 to 8, and 9 is none of them"),
+            ("1/0", "there is at least one part"),
+            ("1/1001", "the maximum is 1000 parts"),
+            ("x", "`x` is not a part; example: 1/3"),
+            ("", "`` is not a part; example: 1/3"),
+            ("hash:1/3", "`hash:1/3` is not a part; example: 1/3"),
+            ("-1/3", "`-1/3` is not a part; example: 1/3"),
+        ] {
+            assert_eq!(Partition::from_fraction(wrong).unwrap_err(), why, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn partition_of_a_head_is_stable_and_ignores_its_name() {
+        let head = |revision: &str, tree: &str, variant: Option<&str>| Version {
+            revision: revision.to_owned(),
+            tree: tree.to_owned(),
+            variant: variant
+                .map(|name| Variant { name: name.to_owned(), settings: revision.to_owned() }),
+            ..Version::default()
+        };
+        let part = |version: &Version| {
+            let has = |part: &u32| Partition { part: *part, of: 8 }.has_head(version);
+            (1..=8).find(has).unwrap()
+        };
+        let parts = ["feed", "beef", "cafe"].map(|tree| part(&head("HEAD", tree, None)));
+        assert_eq!(parts, [3, 6, 8]);
+        for variant in [None, Some("lto")] {
+            let names = ["HEAD", "main"].map(|name| part(&head(name, "feed", variant)));
+            assert_eq!(names[0], names[1]);
         }
     }
 }

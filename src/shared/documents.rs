@@ -153,6 +153,11 @@ impl Directory {
         Self { experiments: path.join("experiments") }
     }
 
+    /// True if nothing was ever added.
+    pub fn is_new(&self) -> bool {
+        !self.experiments.exists()
+    }
+
     fn file(&self, identity: &str) -> PathBuf {
         let group = identity.get(..2).unwrap_or(identity);
         self.experiments.join(group).join(format!("{identity}{ENDING}"))

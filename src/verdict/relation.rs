@@ -91,9 +91,7 @@ pub fn obstacles(experiments: &[StoredExperiment], versions: [VersionRef; 2]) ->
 pub fn share_history(experiments: &[StoredExperiment], versions: [VersionRef; 2]) -> bool {
     let [one, other] = versions.map(|place| &experiments[place.experiment].plan);
     let [old, new] = compilers(experiments, versions);
-    one.machine.shares_history(&other.machine)
-        && one.settings_key == other.settings_key
-        && old == new
+    one.shares_history(other) && old == new
 }
 
 fn compilers(experiments: &[StoredExperiment], versions: [VersionRef; 2]) -> [&str; 2] {

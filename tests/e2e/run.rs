@@ -8,7 +8,7 @@ use std::{
 
 use cargo_rbench::{
     machine::this_machine,
-    model::{Benchmark, Name},
+    model::{Benchmark, Name, Partition, Version},
     store::Store,
 };
 use serde_json::Value;
@@ -132,6 +132,94 @@ fn range_measures_benchmarks_without_results() {
     again.assert_stderr_has(&["are already measured"]);
     assert!(!again.stderr().contains("executions"), "{}", again.printed());
     assert_eq!(again.json("run-range")["versions"].as_array().unwrap().len(), 2);
+}
+
+/// The pairs of commits of all experiments in a directory, as the subjects of base and head.
+fn shared_pairs(place: &str) -> Vec<[String; 2]> {
+    let reader = TestProject::of("counted");
+    reader.rbench(&["pull", place]).ok();
+    let lines = reader.rbench(&["push", "-"]).ok().stdout();
+    let lines = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let versions = lines.filter_map(|line| line.pointer("/experiment/versions").cloned());
+    let subject = |version: &Value| version["version"]["summary"].as_str().unwrap().to_owned();
+    let pair = |versions: Value| [0, 1].map(|index| subject(&versions[index]));
+    let mut pairs: Vec<_> = versions.map(pair).collect();
+    pairs.sort_unstable();
+    pairs
+}
+
+#[test]
+fn parts_of_a_range_measure_each_pair_once() {
+    let project = TestProject::of("counted");
+    project.git(&["tag", "base"]);
+    let mut rounds = "1_000".to_owned();
+    for (number, part) in [(1, 1), (2, 2), (3, 1)] {
+        // The files of a head decide its part.
+        let wanted = Partition { part, of: 2 };
+        let mut head = Version::default();
+        for more in 2_000 * number.. {
+            let [old, new] = [&rounds, &more.to_string()].map(|rounds| format!("u64 = {rounds};"));
+            project.replace("src/lib.rs", &old, &new);
+            rounds = more.to_string();
+            project.git(&["add", "--all"]);
+            head.tree = project.git(&["write-tree"]).trim().to_owned();
+            if wanted.has_head(&head) {
+                break;
+            }
+        }
+        project.commit(&format!("Commit {number}"));
+    }
+    let elsewhere = project.clone_elsewhere();
+    let directory = project.beside("shared");
+    let place = directory.to_str().unwrap();
+    let part = |project: &TestProject, part: &str| {
+        let run = run(project, &["base..HEAD", "--part", part, "--push", "--filter", "changing"]);
+        run.env("RBENCH_SHARED", place).env("RBENCH_CLASS", "ax42").ok().stderr()
+    };
+    let printed = [part(&project, "1/2"), part(&elsewhere, "2/2")];
+    let made = printed.each_ref().map(|text| text.matches("\ncomparison ").count());
+    for (number, text) in printed.iter().enumerate() {
+        let line = format!("part {}/2: {} of 3 comparisons", number + 1, made[number]);
+        assert!(text.contains(&line), "{line}: {text}");
+    }
+    assert_eq!(made, [2, 1], "{printed:#?}");
+    let pairs = shared_pairs(place);
+    let first = project.git(&["log", "-1", "--format=%s", "base"]);
+    let all = [first.trim(), "Commit 1", "Commit 2", "Commit 3"];
+    let mut neighbors: Vec<_> =
+        all.windows(2).map(|pair| [pair[0].to_owned(), pair[1].to_owned()]).collect();
+    neighbors.sort_unstable();
+    assert_eq!(pairs, neighbors);
+
+    // A machine that was lost comes back without its results, and another one takes over the other part.
+    fs::remove_dir_all(project.root().join(".rbench")).unwrap();
+    for text in [part(&project, "1/2"), part(&project, "2/2")] {
+        let own = text.matches("\ncomparison ").count();
+        assert_eq!(text.matches("are already measured").count(), own, "{text}");
+        assert!(!text.contains(" executions"), "{text}");
+    }
+    assert_eq!(shared_pairs(place), pairs);
+}
+
+#[test]
+fn part_that_cannot_be_shared_or_divided_is_an_error() {
+    let project = project();
+    let part = |arguments: &[&str], place: &str| {
+        run(&project, arguments).env("RBENCH_SHARED", place).fails_with(2)
+    };
+    for (wrong, why) in [
+        ("0/8", "the parts are 1 to 8, and 0 is none of them"),
+        ("9/8", "the parts are 1 to 8, and 9 is none of them"),
+        ("x", "`x` is not a part; example: 1/3"),
+    ] {
+        part(&["base..HEAD", "--part", wrong], "").assert_stderr_has(&["--part", why]);
+    }
+    let one = part(&["HEAD", "--part", "1/2"], "");
+    one.assert_stderr_has(&["cannot divide the measurement of one version", "name a range A..B"]);
+    let file = part(&["base..HEAD", "--part", "1/2", "--push"], "results.jsonl");
+    file.assert_stderr_has(&["cannot share results.jsonl among parts", "name a directory"]);
+    let budget = part(&["base..HEAD", "--part", "1/2", "--budget", "1h"], "");
+    budget.assert_stderr_has(&["cannot be used with '--budget"]);
 }
 
 #[test]

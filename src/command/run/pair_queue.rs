@@ -1,6 +1,6 @@
 //! Chooses the two versions of a range to compare next. Pure: it knows only indexes and answers, no results.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// The order of comparisons in a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +20,8 @@ pub struct PairQueue {
     usable: Vec<usize>,
     /// The compared pairs, each with whether any benchmark changed.
     compared: HashMap<[usize; 2], bool>,
+    /// The heads of comparisons that other machines make.
+    of_others: HashSet<usize>,
 }
 
 /// A pair that can be compared next, as indexes into the usable versions.
@@ -31,7 +33,14 @@ struct Candidate {
 
 impl PairQueue {
     pub fn new(order: Order, versions: usize) -> Self {
-        Self { order, usable: (0..versions).collect(), compared: HashMap::new() }
+        let (usable, compared, of_others) =
+            ((0..versions).collect(), HashMap::new(), HashSet::new());
+        Self { order, usable, compared, of_others }
+    }
+
+    /// Leaves the comparison of a version with its predecessor to another machine. Only for adjacent pairs.
+    pub fn leave_to_others(&mut self, head: usize) {
+        self.of_others.insert(head);
     }
 
     /// Returns base and head of the next comparison, or `None` if none is left.
@@ -67,7 +76,8 @@ impl PairQueue {
     fn neighbors(&self, candidates: &mut Vec<Candidate>) {
         for from in 0..self.usable.len() - 1 {
             let places = [from, from + 1];
-            if self.pair_state(places).is_none() {
+            let is_own = !self.of_others.contains(&self.usable[from + 1]);
+            if is_own && self.pair_state(places).is_none() {
                 candidates.push(Candidate { places, within_change: false });
             }
         }
@@ -100,6 +110,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::model::{Partition, Version};
 
     /// Returns all pairs in the order of comparison; `changed` is the answer for each.
     fn all(mut queue: PairQueue, changed: impl Fn([usize; 2]) -> bool) -> Vec<[usize; 2]> {
@@ -138,7 +149,40 @@ mod tests {
         assert_eq!(order.len(), 15);
     }
 
+    /// Returns the pairs of a part, on a machine that learns which versions are unusable when it tries them.
+    fn of_part(part: Partition, versions: usize, unusable: &[usize]) -> Vec<[usize; 2]> {
+        let mut queue = PairQueue::new(Order::Adjacent, versions);
+        for head in 1..versions {
+            let version = Version { tree: head.to_string(), ..Version::default() };
+            if !part.has_head(&version) {
+                queue.leave_to_others(head);
+            }
+        }
+        let mut all = Vec::new();
+        while let Some(pair) = queue.next() {
+            if let Some(lacking) = pair.iter().rev().find(|version| unusable.contains(version)) {
+                queue.lacks(*lacking);
+            } else {
+                queue.compared(pair, false);
+                all.push(pair);
+            }
+        }
+        all
+    }
+
     proptest! {
+        #[test]
+        fn each_comparison_is_in_exactly_one_part(
+            versions in 0..40_usize, of in 1..60_u32, unusable in proptest::collection::vec(0..40_usize, 0..6),
+        ) {
+            let parts = (1..=of).flat_map(|part| of_part(Partition { part, of }, versions, &unusable));
+            let mut all: Vec<_> = parts.collect();
+            all.sort_unstable();
+            let usable: Vec<_> = (0..versions).filter(|version| !unusable.contains(version)).collect();
+            let neighbors = usable.windows(2).map(|pair| [pair[0], pair[1]]);
+            prop_assert_eq!(all, neighbors.collect::<Vec<_>>());
+        }
+
         #[test]
         fn all_usable_neighbors_are_compared_in_the_end(
             versions in 2..40_usize, unusable in proptest::collection::vec(0..40_usize, 0..6), since in 0..40_usize,
