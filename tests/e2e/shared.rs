@@ -84,7 +84,7 @@ fn interleaved_results_keep_their_mode_through_a_file() {
     let detailed = [&stored[..], &["--reasons"]].concat();
     elsewhere.rbench(&detailed).ok().assert_stdout_has(&[
         "estimator pairwise where interleaved, minimum otherwise, ",
-        "measured sequentially, because its first thread does not",
+        "measured sequentially, because it reads the clock too seldom",
     ]);
     let compared = elsewhere.rbench(&[&stored[..], &["--format", "json"]].concat());
     let measured = |benchmark: &serde_json::Value| {
