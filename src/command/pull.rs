@@ -7,7 +7,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use super::{push::identity, stored_project};
+use super::{push::open_database, stored_project};
 use crate::{
     cli::PullArgs,
     config::values,
@@ -15,7 +15,7 @@ use crate::{
     error::{Context, Error, Exit, Result},
     project::Project,
     report::quantity::count,
-    shared::{Database, Directory, Documents, Place, SharedVariables},
+    shared::{Directory, Documents, Place, SharedVariables},
     store::{Imported, Selection, Store},
 };
 
@@ -39,8 +39,7 @@ pub fn run(args: &PullArgs, shared: &SharedVariables) -> Result<Exit> {
             all(receive(&mut Directory::new(directory), &open()?, since, &console)?)?
         }
         Place::Database(address) => {
-            let identity = identity(&project.repository)?;
-            let mut database = Database::open(address, identity, |text| console.line(text))?;
+            let mut database = open_database(&project, address, &console)?;
             all(receive(&mut database, &open()?, since, &console)?)?
         }
     };
@@ -73,8 +72,7 @@ pub fn before_work(
             receive(&mut Directory::new(directory), store, None, console)?
         }
         Place::Database(address) => {
-            let identity = identity(&project.repository)?;
-            let mut database = Database::open(address, identity, |text| console.line(text))?;
+            let mut database = open_database(project, address, console)?;
             receive(&mut database, store, None, console)?
         }
         Place::File(_) | Place::Standard => {

@@ -22,7 +22,7 @@ use crate::{
     process::Interrupt,
     project::Project,
     report::{compare::ComparisonReport, quantity::count},
-    shared::{About, Database, Directory, Documents, Place, SharedVariables, Summary},
+    shared::{About, Address, Database, Directory, Documents, Place, SharedVariables, Summary},
     shell::CommandLine as _,
     store::{Store, StoredExperiment},
     verdict::ExitPolicy,
@@ -73,10 +73,7 @@ fn push(
         Place::Standard => return Console::stream(|out| store.export(out)).map(exported),
         Place::File(path) => return export_to(&store, path).map(exported),
         Place::Directory(path) => Box::new(Directory::new(path)),
-        Place::Database(address) => {
-            let identity = identity(&project.repository)?;
-            Box::new(Database::open(address, identity, |text| console.line(text))?)
-        }
+        Place::Database(address) => Box::new(open_database(project, address, console)?),
     };
     let acceptances = Acceptances::read(project)?;
     let archive = Archive { store, acceptances, command_line: Rc::new(given.clone()) };
@@ -84,8 +81,17 @@ fn push(
     Experiments { archive, verdicts }.send(&mut *documents, place, console)
 }
 
+/// Opens the database at an address for the experiments of a project.
+pub fn open_database(
+    project: &Project,
+    address: &Address,
+    console: &Console,
+) -> Result<impl Documents> {
+    Database::open(address, identity(&project.repository)?, |text| console.line(text))
+}
+
 /// The identity of a project in a database, by its repository. A part of its history would have another one.
-pub fn identity(repository: &Repository) -> Result<String> {
+fn identity(repository: &Repository) -> Result<String> {
     if repository.is_shallow() {
         return Err(Error::new(Exit::Usage, "cannot identify the project")
             .cause("the clone has no complete history, and the first commit identifies a project")

@@ -103,8 +103,8 @@ const TRAIT: &str = " as core::alloc::global::GlobalAlloc>::";
 /// The allocator of a linked executable, unless it is the C library's, which is Rust's default.
 ///
 /// Link-time optimization inlines the functions whose names show which it is. Then their callers show it: the C library's
-/// is called by code without any state of its own. A custom allocator is refused even if it only counts requests and passes
-/// them on.
+/// is called by code that uses no variables. A custom allocator that only counts requests before it passes them on has a
+/// variable, so it is refused too.
 ///
 /// # Errors
 /// [`Unreadable`] if the bytes are no ELF executable for x86-64 or aarch64, or were stripped.

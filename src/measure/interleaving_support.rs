@@ -215,8 +215,8 @@ fn obstacle(
     Some(Obstacle::Unavailable(unavailable))
 }
 
-/// True if an execution handed over so seldom that it hardly alternated with its partner. It should whenever a slice is over,
-/// or a measurement that is longer.
+/// True if an execution handed over so seldom that it hardly alternated with its partner. It should hand over at the end of
+/// each slice, or of each measurement if measurements are longer.
 fn is_rare(passed: u64, execution: &Execution, slice: Duration) -> bool {
     /// How many times as long as that its slices may have been in the mean.
     const MOST: u32 = 4;

@@ -243,9 +243,7 @@ impl Execution {
 
     /// The median duration of its wall time measurements, where their iterations are known.
     pub fn median_measurement(&self) -> Duration {
-        let mut totals: Vec<f64> = self.totals().collect();
-        totals.sort_by(f64::total_cmp);
-        of_nanoseconds(totals.get(totals.len() / 2).copied().unwrap_or_default())
+        of_nanoseconds(middle(self.totals().collect()).unwrap_or_default())
     }
 
     /// The durations of its wall time measurements in ns, where their iterations are known.
@@ -276,9 +274,7 @@ impl Execution {
 
     /// The median of its measurements of a metric.
     pub fn median_of(&self, metric: &Metric) -> Option<f64> {
-        let mut values = self.series_of(metric)?.values.clone();
-        values.sort_by(f64::total_cmp);
-        values.get(values.len() / 2).copied()
+        middle(self.series_of(metric)?.values.clone())
     }
 
     /// The logarithm of the time of an interleaved execution over that of one [`alone`](Self::alone), if it is known.
@@ -305,6 +301,12 @@ impl Execution {
             series.defect().map(|defect| format!("{}: {defect}", series.metric.name))
         })
     }
+}
+
+/// The median: the upper one of two.
+fn middle(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied()
 }
 
 fn of_nanoseconds(time: f64) -> Duration {

@@ -92,7 +92,7 @@ pub enum InterleavingUnavailable {
     NoLibrary,
     /// Its process did not load the library: the executable is static.
     NotLoaded,
-    /// It reads the clock, where the processes switch, never or seldom.
+    /// It never or seldom reads the clock, and the processes only switch when it does.
     NoClock,
     /// Processes that it starts and waits for use CPU time, or it leaves processes running.
     ChildProcesses,

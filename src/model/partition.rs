@@ -63,9 +63,7 @@ impl Partition {
         first.copy_from_slice(&hash.as_bytes()[..8]);
         u64::from_le_bytes(first) % u64::from(self.of.max(1)) + 1 == u64::from(self.part)
     }
-}
 
-impl Partition {
     /// Parses a part without the name of the division: `1/3`.
     pub fn from_fraction(text: &str) -> Result<Self, String> {
         let numbers = || {

@@ -95,8 +95,8 @@ unsafe impl std::alloc::GlobalAlloc for Arena {
 static ARENA: Arena = Arena;
 ";
 
-/// Passes requests on without counting them, except those for zeros, for which it has memory of its own. It cannot be
-/// executed: nothing else gives that memory back.
+/// An allocator that gives zeroed memory out of a private buffer, and passes all other requests on. It cannot be executed:
+/// nothing takes memory of the buffer back.
 fn half() -> String {
     const ZEROED: &str = r"
     unsafe fn alloc_zeroed(&self, layout: std::alloc::Layout) -> *mut u8 {
