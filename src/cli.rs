@@ -24,7 +24,7 @@ pub use groups::{
     ExperimentArgs, FailOn, FilterArgs, GateArgs, LayoutArgs, MeasureArgs, OutputArgs, OutputFile,
     OutputFileArgs, ProjectArgs, ReportArgs, TargetArgs, VerdictArgs,
 };
-pub use noise::{DiagnoseArgs, DiagnosisSampling, PlanArgs, SelftestArgs};
+pub use noise::{DiagnoseArgs, DiagnosisSampling, SelftestArgs};
 pub use results::{
     AcceptArgs, HistoryArgs, PullArgs, PushArgs, ShowArgs, SiteArgs, StoredTargetArgs,
 };
@@ -100,9 +100,7 @@ pub enum Command {
     Run(RunArgs),
     /// Accept the slowdown of a benchmark by a commit: `compare` then passes it, up to a ceiling.
     Accept(AcceptArgs),
-    /// Recommend sample sizes: at which levels benchmarks vary, and what more builds would detect.
-    Plan(PlanArgs),
-    /// Investigate a benchmark's noise: warm-up, level shifts, multimodality, order effects.
+    /// Investigate a benchmark's noise: warm-up, level shifts, multimodality, order effects; recommend sample sizes.
     Diagnose(DiagnoseArgs),
     /// Show when benchmarks changed over the stored commits: an overview, or every commit with a filter.
     History(HistoryArgs),

@@ -16,11 +16,10 @@ const STYLES: Styles = Styles::styled()
     .invalid(AnsiColor::Yellow.on_default());
 
 /// The commands of whose many options `-h` shows only the [common](COMMON) ones.
-const LONG: [&str; 8] =
-    ["compare", "versus", "ci", "bisect", "run", "selftest", "diagnose", "plan"];
+const LONG: [&str; 7] = ["compare", "versus", "ci", "bisect", "run", "selftest", "diagnose"];
 
 /// The options that most comparisons need, by their long names, in the order of the help.
-const COMMON: [&str; 18] = [
+const COMMON: [&str; 19] = [
     "filter",
     "exact",
     "package",
@@ -36,6 +35,7 @@ const COMMON: [&str; 18] = [
     "stored",
     "repeat",
     "dry-run",
+    "plan",
     "reasons",
     "format",
     "output",
@@ -98,10 +98,12 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         ],
     ),
     ("accept", &[("accept HEAD parse --reason 'checks UTF-8'", "a slowdown on purpose")]),
-    ("plan", &[("plan --filter '^parse/'", "the best sample sizes for some benchmarks")]),
     (
         "diagnose",
-        &[("diagnose HEAD parse --output noise.html", "the noise of one benchmark, with plots")],
+        &[
+            ("diagnose HEAD parse --output noise.html", "the noise of one benchmark, with plots"),
+            ("diagnose HEAD parse --plan", "its sample sizes, as lines for bench.toml"),
+        ],
     ),
     (
         "history",

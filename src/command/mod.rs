@@ -18,7 +18,6 @@ mod init;
 mod list;
 mod output;
 mod pack;
-mod plan;
 mod pull;
 mod push;
 mod run;
@@ -49,7 +48,6 @@ pub fn run(cli: &Cli, shared: &SharedVariables) -> Result<Exit> {
         Command::Compare(args) => compare::run(args, shared),
         Command::Bisect(args) => bisect::run(args),
         Command::Run(args) => run::run(args, shared),
-        Command::Plan(args) => plan::run(args),
         Command::Diagnose(args) => diagnose::run(args),
         Command::Demo(args) => demo::run(args),
         Command::Diff(args) => diff::run(args),

@@ -290,7 +290,7 @@ impl Run<'_> {
 }
 
 /// Measures benchmarks of one built version in a separate experiment, or resumes an interrupted one.
-pub(super) fn measure(
+fn measure(
     runner: &Runner<'_>,
     versions: &[ListedVersion; 1],
     builds: &Builds,

@@ -61,22 +61,6 @@ pub fn share(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Parses the half-width of an interval, which must be above zero.
-pub fn half_width(text: &str) -> Result<f64, String> {
-    match share(text)? {
-        width if width > 0.0 => Ok(width),
-        _ => Err("a half-width is above 0 %; example: 0.5%".to_owned()),
-    }
-}
-
-/// Parses a number of executions that is enough to estimate their variance: at least 2.
-pub fn repeated(text: &str) -> Result<u32, String> {
-    match count(text)? {
-        1 => Err("at least 2 executions are needed to know how they vary".to_owned()),
-        executions => Ok(executions),
-    }
-}
-
 /// Parses a number of builds, or a range from the first to the last interim analysis, such as `5..20`.
 pub fn builds(text: &str) -> Result<InterimAnalyses, String> {
     let enough = |text: &str| match number(text.trim(), 0..=10_000)? {

@@ -12,9 +12,17 @@ use crate::{
     },
 };
 
-/// Limits the repetitions where a level above does not vary.
-const MOST: SampleSizes =
-    SampleSizes { first_analysis: None, builds: 1_000, executions: 100, measurements: 100_000 };
+/// The fewest builds ever advised: fewer hardly show how builds vary.
+const FEWEST_BUILDS: usize = 5;
+
+/// The most builds ever advised: beyond it, the benchmark itself should be changed.
+pub const MOST_BUILDS: usize = 100;
+
+/// The most executions of a build ever advised, even if builds seem not to vary: that is never certain.
+const MOST_EXECUTIONS: usize = 4;
+
+/// The most measurements of an execution ever advised, even if executions seem not to vary.
+const MOST_MEASUREMENTS: usize = 1_000;
 
 /// The sample sizes with the highest precision for the time.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
@@ -25,8 +33,8 @@ pub struct Advice {
     pub executions: Repetitions,
     /// The intended half-width of `l0` builds, relative to the mean: half of the smallest effect of interest.
     pub half_width: f64,
-    /// `l0` builds of `m0` executions of `n0` measurements, in whole numbers. Null if more than 1,000 builds would be
-    /// needed.
+    /// `l0` builds of `m0` executions of `n0` measurements, in whole numbers: at least 5 builds, and at most 4
+    /// executions and 1,000 measurements. Null if more than 100 builds would be needed.
     pub dimensions: Option<SampleSizes>,
     /// The half-width of the present sample sizes, relative to the mean.
     #[schemars(with = "Option<f64>")]
@@ -72,8 +80,8 @@ impl Advice {
             Repetitions { best, low, high }
         };
         let half_width = options.min_effect / 2.0;
-        let executions = best_executions(&components, &cost).at_most(MOST.executions);
-        let measurements = best_measurements(&components, &cost).at_most(MOST.measurements);
+        let executions = best_executions(&components, &cost).at_most(MOST_EXECUTIONS);
+        let measurements = best_measurements(&components, &cost).at_most(MOST_MEASUREMENTS);
         let wanted = half_width * means.mean;
         let builds = builds_for_half_width(
             &components,
@@ -81,9 +89,14 @@ impl Advice {
             measurements,
             confidence,
             wanted,
-            MOST.builds,
+            MOST_BUILDS,
         );
-        let sizes = |builds| SampleSizes { first_analysis: None, builds, executions, measurements };
+        let sizes = |builds: usize| SampleSizes {
+            first_analysis: None,
+            builds: builds.max(FEWEST_BUILDS),
+            executions,
+            measurements,
+        };
         Ok(Self {
             measurements: repetitions(best_measurements),
             executions: repetitions(best_executions),
@@ -160,5 +173,21 @@ mod tests {
         assert!((20..40).contains(&advised.builds), "{advised}");
         let none = Advice::new(&data, &means, &Options::default()).unwrap_err();
         assert_eq!(none, InsufficientData::Cost);
+    }
+
+    #[test]
+    fn builds_grow_with_the_square_of_the_precision() {
+        let truth = Truth { version: 1.0, build: 1.0, execution: 25.0, ..Truth::default() };
+        let data = simulated(truth, [50, 5, 20], &mut Random::new(3));
+        let cost = Some(Cost { build: 300.0, execution: 100.0, repeat: 1.0 });
+        let advised = |min_effect| {
+            let options = Options { min_effect, cost, ..Options::default() };
+            let means = EstimatedLevels::from_means(&data, &options).unwrap();
+            Advice::new(&data, &means, &options).unwrap().dimensions.map(|sizes| sizes.builds)
+        };
+        let (wide, narrow) = (advised(0.001).unwrap(), advised(0.0007).unwrap());
+        assert!(3 * wide < 2 * narrow && narrow < 3 * wide, "{wide} {narrow}");
+        assert_eq!(advised(1.0), Some(FEWEST_BUILDS));
+        assert_eq!(advised(1e-5), None);
     }
 }

@@ -54,7 +54,7 @@ mod warning;
 use crate::stats::{Estimator, StatsError, plan::Cost};
 
 pub use crate::stats::FTest;
-pub use advice::{Advice, Repetitions};
+pub use advice::{Advice, MOST_BUILDS, Repetitions};
 pub use answer::{Answer, InsufficientData, serialize_answer};
 pub use autocorrelation::Autocorrelation;
 pub use control::Control;

@@ -9,7 +9,7 @@ use crate::{
     builds::{BuildRequest, Compiled, TargetBuilds, VersionBuilds},
     elf::Digest,
     error::Result,
-    model::{BenchTarget, Benchmark, Layout, LayoutSeed, Slot, Stage},
+    model::{BenchTarget, Benchmark, Layout, LayoutSeed, Slot, Stage, Strategy},
     store::RecordedBuild,
 };
 
@@ -79,11 +79,20 @@ impl Builds {
         builds.iter().map(|build| (build.seed, build.record.digest)).collect()
     }
 
-    /// The average time to make one build of a bench target.
-    pub fn link_time(&self, target: &BenchTarget) -> Option<Duration> {
-        let builds = &self.versions.first()?.target(target)?.builds;
-        let total: Duration = builds.iter().map(|build| build.record.took()).sum();
-        total.checked_div(u32::try_from(builds.len()).ok()?)
+    /// The average time to make one build of a bench target: to link it, and to compile it if each build is compiled.
+    pub fn build_time(&self, target: &BenchTarget) -> Option<Duration> {
+        let version = self.versions.first()?;
+        let builds = &version.target(target)?.builds;
+        let linking: Duration = builds.iter().map(|build| build.record.took()).sum();
+        let compiling = match version.strategy {
+            // One compilation makes a build of all bench targets.
+            Strategy::Rebuild => {
+                let all = version.compilations.iter().map(|one| one.record.took());
+                all.sum::<Duration>().checked_div(u32::try_from(version.targets.len()).ok()?)?
+            }
+            Strategy::Auto | Strategy::Relink => Duration::ZERO,
+        };
+        (linking + compiling).checked_div(u32::try_from(builds.len()).ok()?)
     }
 
     /// The records of every build for the store.

@@ -17,7 +17,6 @@ pub(crate) mod impact;
 mod json;
 pub(crate) mod list;
 pub(crate) mod names;
-pub(crate) mod plan;
 pub(crate) mod quantity;
 pub(crate) mod render;
 pub(crate) mod selftest;

@@ -6,12 +6,12 @@ use schemars::{JsonSchema, Schema, generate::SchemaSettings, transform::transfor
 use serde_json::Value;
 
 use super::{
-    bisect, build, compare, diagnose, diff, doctor, explain, history, json::Versioned, list, plan,
+    bisect, build, compare, diagnose, diff, doctor, explain, history, json::Versioned, list,
     selftest, show, site,
 };
 
 /// Every schema file and its schema.
-fn all() -> [(&'static str, Schema); 16] {
+fn all() -> [(&'static str, Schema); 15] {
     [
         ("build", schema::<build::BuildReport>("build")),
         ("compare", root::<compare::Comparison>("compare")),
@@ -22,7 +22,6 @@ fn all() -> [(&'static str, Schema); 16] {
         ("bisect", schema::<bisect::Bisect<'_>>("bisect")),
         ("history", schema::<history::page::History<'_>>("history")),
         ("list", schema::<list::ListReport>("list")),
-        ("plan", schema::<plan::PlanReport>("plan")),
         ("run-range", schema::<show::RangeReport>("run A..B")),
         ("selftest", schema::<selftest::View<'_>>("selftest")),
         ("compare-variants", schema::<compare::variants::Variants<'_>>("compare --variants")),

@@ -15,7 +15,6 @@
 
 use super::{
     assessment::Assessment,
-    components::Levels,
     criteria::Criteria,
     matching::DifferenceShares,
     power::{POWER, power_to_report, smallest},
@@ -45,8 +44,6 @@ pub struct Power {
     is_across: bool,
     /// The assured `SE_D²·l`, on the log scale.
     variance: f64,
-    /// The factor by which the assumed standard deviation exceeds the observed one.
-    assured: f64,
     /// The lower limit of `SE_D`, because values come in steps.
     least_standard_error: f64,
     /// `ν / (l − 1)`.
@@ -83,15 +80,13 @@ impl Power {
     pub fn estimate(stage: &Assessment, benchmarks: usize, criteria: &Criteria) -> Option<Self> {
         let comparison = &stage.comparison;
         let builds = comparison.builds[0].min(comparison.builds[1]);
-        let assured = stage.assured();
-        let error = comparison.standard_error * assured;
+        let error = comparison.standard_error * stage.assured();
         (stage.rule == Rule::Paired).then(|| Self {
             builds,
             executions: 1.0,
             shares: None,
             is_across: stage.is_across,
             variance: error.powi(2) * builds as f64,
-            assured,
             least_standard_error: comparison.least_standard_error(),
             freedom_per_build: comparison.freedom / (builds as f64 - 1.0),
             flag_rate: comparison.false_alarm_rate,
@@ -122,7 +117,9 @@ impl Power {
     /// Like [`with_builds`](Self::with_builds), for the present number of builds with `executions` executions each.
     /// None if the share of executions in the variance is unknown.
     pub fn with_executions(&self, executions: usize) -> Option<f64> {
-        Some(self.at_executions(executions)?.with_builds(self.builds))
+        let DifferenceShares { builds, executions: share } = self.shares?;
+        let left = builds + share * self.executions / executions.max(1) as f64;
+        Some(Self { variance: self.variance * left, ..*self }.with_builds(self.builds))
     }
 
     /// The smallest addition that makes a change of `wanted` reported with a power of 80 %: executions where they cause
@@ -135,49 +132,8 @@ impl Power {
                 return Some(More::Executions(executions));
             }
         }
-        self.builds_for(wanted, self.builds.max(2), most).map(More::Builds)
-    }
-
-    /// The smallest number of builds, from `least` to `most`, that reports a change of `wanted` with a power of 80 %,
-    /// with the present number of executions. None if `most` are not enough.
-    pub fn builds_for(&self, wanted: f64, least: usize, most: usize) -> Option<usize> {
-        smallest(least.max(2)..=most, |builds| self.with_builds(builds) <= wanted)
-    }
-
-    /// The number of builds behind this estimate.
-    pub fn builds(&self) -> usize {
-        self.builds
-    }
-
-    /// The observed standard deviation of one build's contribution to the change, on the log scale: `sd(d)` if paired.
-    /// It holds for the present number of executions.
-    pub fn deviation(&self) -> f64 {
-        self.variance.sqrt() / self.assured
-    }
-
-    /// The part of each level in that variance: `version` for a build, `build` for one execution with its measurements,
-    /// which are not a separate level here. None if the share of executions is unknown.
-    pub fn levels(&self) -> Option<Levels<f64>> {
-        let DifferenceShares { builds, executions } = self.shares?;
-        let variance = self.deviation().powi(2);
-        Some(Levels {
-            version: builds * variance,
-            build: executions * variance * self.executions,
-            execution: 0.0,
-        })
-    }
-
-    /// The same experiment with `executions` executions of each build. None if their share in the variance is unknown.
-    pub fn at_executions(&self, executions: usize) -> Option<Self> {
-        let DifferenceShares { builds, executions: share } = self.shares?;
-        let executions = executions.max(1) as f64;
-        let of_executions = share * self.executions / executions;
-        let left = builds + of_executions;
-        let shares = (left > 0.0).then_some(DifferenceShares {
-            builds: builds / left,
-            executions: of_executions / left,
-        });
-        Some(Self { executions, variance: self.variance * left, shares, ..*self })
+        let is_enough = |builds| self.with_builds(builds) <= wanted;
+        smallest(self.builds.max(2)..=most, is_enough).map(More::Builds)
     }
 
     /// The relative increase with a power of 80 %, by bisection.
@@ -340,25 +296,6 @@ mod tests {
         // 2.8 standard deviations of two uniform errors of 1 %.
         assert!(power.with_builds(100_000) > 0.01);
         assert_eq!(power.more(0.0125, 1000), None);
-    }
-
-    #[test]
-    fn builds_and_executions_can_be_changed_together() {
-        let power = power(0.4, 1.0, 10);
-        let more = power.at_executions(8).unwrap();
-        assert!((more.with_builds(10) - power.with_executions(8).unwrap()).abs() < 1e-12);
-        let back = more.at_executions(2).unwrap();
-        assert!((back.deviation() - power.deviation()).abs() < 1e-12);
-        // The levels' parts do not depend on the number of repetitions.
-        let [one, other] = [&power, &more].map(|power| power.levels().unwrap());
-        assert!(
-            (one.build - other.build).abs() < 1e-15 && (one.version - other.version).abs() < 1e-15
-        );
-        let whole = one.version + one.build / 2.0;
-        assert!((whole.sqrt() - power.deviation()).abs() < 1e-12);
-        let builds = more.builds_for(0.012, 5, 100).unwrap();
-        assert!(more.with_builds(builds) <= 0.012);
-        assert!(builds == 5 || more.with_builds(builds - 1) > 0.012);
     }
 
     #[test]

@@ -6,21 +6,10 @@
 //!
 //! These equations are about *means*, for which `n` measurements of one execution leave `E/n` of their variance. They
 //! do not hold for other estimators: the minimum in particular falls with every further measurement, and how fast its
-//! variance falls depends on the shape of its tail. For those, `n0` is a guess, which
-//! [`best_measurements_by_subsampling`] replaces where there are data, while `m0` and the number of builds hold with
-//! the variance of the executions' estimates instead of `B + E/n`.
+//! variance falls depends on the shape of its tail. For those, `n0` is a guess, while `m0` and the number of builds hold
+//! with the variance of the executions' estimates instead of `B + E/n`.
 
-use schemars::JsonSchema;
-use serde::Serialize;
-
-use super::{
-    components::Levels,
-    data::{BuildMeasurements, Measurements},
-    distribution::t_quantile,
-    estimator::{Estimator, Scratch},
-    moments::{Moments, whole},
-    power::smallest,
-};
+use super::{components::Levels, distribution::t_quantile, moments::whole, power::smallest};
 use crate::model::SampleSizes;
 
 /// The costs of an experiment, in units of the time of one measurement.
@@ -45,17 +34,14 @@ impl Cost {
 }
 
 /// The best number of repetitions at one level, before rounding.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Optimum {
     /// The level above does not vary, so every repetition here helps as much as the one before: take as many as time
     /// allows.
-    #[serde(rename = "many")]
     Unlimited,
     /// Neither this level nor the one above varies, so the number makes no difference: take one.
-    #[serde(rename = "any")]
     Indifferent,
     /// This number, approximately. Below 1 it means one: spend on the level above.
-    #[serde(untagged)]
     About(f64),
 }
 
@@ -137,110 +123,6 @@ pub fn builds_for_half_width(
     smallest(2..=most, |builds| half_width(components, sizes(builds), confidence) <= wanted)
 }
 
-/// The total number of builds for an interval of `half_width` on each side, where `first` builds had the standard
-/// deviation `deviation` (both in one unit): `max(l0, ⌈(t_{1−α/2, l0−1} · s0 / h)²⌉)`, the rule of Stein (1945).
-///
-/// With this number the value lies within `half_width` of the mean with at least this confidence, exactly for normal
-/// builds of any true standard deviation: only `s0` chooses the number, and it is independent of the mean. Unreachable
-/// numbers saturate.
-pub fn builds_by_stein(first: usize, deviation: f64, half_width: f64, confidence: f64) -> usize {
-    let t = t_quantile(f64::midpoint(1.0, confidence), first as f64 - 1.0);
-    let builds = (t * deviation / half_width).powi(2).ceil();
-    first.max(whole(builds))
-}
-
-/// The candidate numbers of measurements, up to the length of the executions.
-const TRIED: [usize; 9] = [1, 2, 3, 5, 10, 20, 30, 50, 100];
-
-/// More measurements must reduce the loss at least to this share: estimates of variances are uncertain.
-const NOTEWORTHY: f64 = 0.95;
-
-/// The number of measurements of an execution with the smallest variance for a given cost, using the best number of
-/// executions for each: minimises `(b + (w + n)·m)·(V + W_n/m)`, where `W_n` is the variance of executions of `n`
-/// measurements, by this estimator, about their build, and `V` that of builds. On logs.
-///
-/// No component predicts how an estimate by order statistics varies with the number of its measurements, so it is
-/// measured: an execution of `N` measurements has `⌊N/n⌋` stretches of `n`, each equivalent to a shorter execution.
-///
-/// None if no build has two executions, or there is one build, or executions have a single measurement. Never more than
-/// the data have.
-pub fn best_measurements_by_subsampling(
-    data: &Measurements,
-    estimator: Estimator,
-    cost: &Cost,
-    most_executions: usize,
-) -> Option<usize> {
-    let all = shortest(data);
-    if all < 2 {
-        return None;
-    }
-    let builds = between_builds(data, estimator)?;
-    let mut best: Option<(usize, f64)> = None;
-    for n in TRIED.into_iter().filter(|n| *n < all).chain([all]) {
-        let within = within_builds(data, estimator, n)?;
-        let levels = Levels { version: builds, build: within, execution: 0.0 };
-        let of_one = cost.execution + n as f64;
-        let price = Cost { execution: of_one, ..*cost };
-        let m = match best_executions(&levels, &price) {
-            Optimum::About(number) => number.clamp(1.0, most_executions.max(1) as f64),
-            other => other.at_most(most_executions) as f64,
-        };
-        let loss = (cost.build + of_one * m * cost.repeat) * (builds + within / m);
-        if best.is_none_or(|(_, least)| loss < NOTEWORTHY * least) {
-            best = Some((n, loss));
-        }
-    }
-    best.map(|(n, _)| n)
-}
-
-/// The measurements of the shortest execution.
-fn shortest(data: &Measurements) -> usize {
-    let executions = data.builds().flat_map(|build| build.executions().map(<[f64]>::len));
-    executions.min().unwrap_or(0)
-}
-
-/// `W_n`: the variance of logarithms of estimates of `n` measurements, of executions within builds.
-fn within_builds(data: &Measurements, estimator: Estimator, n: usize) -> Option<f64> {
-    let stretches = shortest(data) / n;
-    let mut scratch = Scratch::default();
-    let (mut squares, mut freedom) = (0.0, 0);
-    for build in data.builds() {
-        for stretch in 0..stretches {
-            let part = stretch * n..(stretch + 1) * n;
-            let log =
-                |execution: &[f64]| estimator.estimate(&execution[part.clone()], &mut scratch).ln();
-            let logs: Vec<f64> = build.executions().map(log).collect();
-            squares += Moments::compute(&logs).squares;
-            freedom += logs.len() - 1;
-        }
-    }
-    (freedom > 0).then(|| squares / freedom as f64)
-}
-
-/// `V`, at least 0: the variance of logarithms of builds, without the part that their executions explain.
-fn between_builds(data: &Measurements, estimator: Estimator) -> Option<f64> {
-    let mut scratch = Scratch::default();
-    let mut mean_log = |build: BuildMeasurements<'_>| {
-        let logs: Vec<f64> = build
-            .executions()
-            .map(|execution| estimator.estimate(execution, &mut scratch).ln())
-            .collect();
-        let moments = Moments::compute(&logs);
-        (moments.mean, moments.squares, logs.len())
-    };
-    let builds: Vec<(f64, f64, usize)> = data.builds().map(&mut mean_log).collect();
-    let l = builds.len();
-    let freedom: usize = builds.iter().map(|(_, _, m)| m - 1).sum();
-    if l < 2 || freedom == 0 {
-        return None;
-    }
-    let means: Vec<f64> = builds.iter().map(|(mean, _, _)| *mean).collect();
-    let of_means = Moments::compute(&means).squares / (l as f64 - 1.0);
-    let within = builds.iter().map(|(_, squares, _)| squares).sum::<f64>() / freedom as f64;
-    let inverse = builds.iter().map(|(_, _, m)| 1.0 / *m as f64).sum::<f64>() / l as f64;
-    Some((of_means - within * inverse).max(0.0))
-}
-
 /// `τ_acc`: an upper bound on the error of the clock, in nanoseconds.
 const CLOCK_ACCURACY: f64 = 1000.0;
 
@@ -266,7 +148,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::{model::Metric, stats::Random};
 
     fn components(version: f64, build: f64, execution: f64) -> Levels<f64> {
         Levels { execution, build, version }
@@ -362,17 +243,6 @@ mod tests {
     }
 
     #[test]
-    fn stein_adds_builds_by_the_first_deviation() {
-        // (2.262157 · 1 / .5)² = 20.47.
-        assert_eq!(builds_by_stein(10, 1.0, 0.5, 0.95), 21);
-        assert_eq!(builds_by_stein(10, 0.5, 0.5, 0.95), 10, "no fewer than there are");
-        assert_eq!(builds_by_stein(10, 0.0, 0.5, 0.95), 10);
-        // (2.776445 / .5)² = 30.83: fewer builds know their standard deviation less precisely.
-        assert_eq!(builds_by_stein(5, 1.0, 0.5, 0.95), 31);
-        assert_eq!(builds_by_stein(10, 1.0, 0.0, 0.95), usize::MAX);
-    }
-
-    #[test]
     fn half_width_of_one_build_is_infinite() {
         let one = SampleSizes { first_analysis: None, builds: 1, executions: 9, measurements: 9 };
         assert_eq!(half_width(&components(1.0, 1.0, 1.0), one, 0.95), f64::INFINITY);
@@ -409,75 +279,6 @@ mod tests {
             prop_assert!(width(builds) <= wanted);
             prop_assert!(builds == 2 || width(builds - 1) > wanted);
         }
-    }
-
-    /// Ten builds of eight executions of `measurements` measurements. Standard deviations in percent.
-    fn data(
-        measurements: usize,
-        of_builds: f64,
-        of_executions: f64,
-        of_measurements: f64,
-    ) -> Measurements {
-        let mut random = Random::new(7);
-        let builds = (0..10).map(|seed| {
-            let build = of_builds * random.normal();
-            let execution = |_| {
-                let execution = build + of_executions * random.normal();
-                let value = |_| 100.0 + execution + of_measurements * random.normal().abs();
-                (0..measurements).map(value).collect::<Vec<f64>>()
-            };
-            (seed, (0..8).map(execution).collect::<Vec<_>>())
-        });
-        Measurements::new(Metric::wall(), builds).unwrap()
-    }
-
-    const CHEAP_BUILDS: Cost = Cost { build: 5.0, execution: 2.0, repeat: 1.0 };
-
-    #[test]
-    fn subsampling_stops_where_measurements_hardly_differ() {
-        let found = best_measurements_by_subsampling(
-            &data(20, 1.0, 1.0, 0.01),
-            Estimator::Minimum,
-            &CHEAP_BUILDS,
-            4,
-        );
-        assert_eq!(found, Some(1));
-    }
-
-    #[test]
-    fn subsampling_repeats_measurements_that_vary() {
-        let noisy = data(20, 0.01, 0.01, 5.0);
-        for estimator in [Estimator::Mean, Estimator::Minimum] {
-            let found =
-                best_measurements_by_subsampling(&noisy, estimator, &CHEAP_BUILDS, 4).unwrap();
-            assert!(found >= 5, "{estimator}: {found}");
-        }
-        // The variance of a minimum falls much faster than that of a mean.
-        let [mean, minimum] = [Estimator::Mean, Estimator::Minimum]
-            .map(|estimator| within_builds(&noisy, estimator, 10).unwrap());
-        assert!(minimum < mean / 3.0, "{minimum} {mean}");
-    }
-
-    #[test]
-    fn mean_of_n_measurements_has_one_nth_of_their_variance() {
-        let noisy = data(20, 1.0, 0.0, 5.0);
-        let [one, ten] = [1, 10].map(|n| within_builds(&noisy, Estimator::Mean, n).unwrap());
-        assert!((one / ten / 10.0 - 1.0).abs() < 0.25, "{one} {ten}");
-    }
-
-    #[test]
-    fn subsampling_needs_repetitions() {
-        let once = data(1, 1.0, 1.0, 1.0);
-        assert_eq!(
-            best_measurements_by_subsampling(&once, Estimator::Minimum, &CHEAP_BUILDS, 4),
-            None
-        );
-        let build = |seed: u64| (seed, [[1.0, 2.0]]);
-        let alone = Measurements::new(Metric::wall(), [build(1), build(2)]).unwrap();
-        assert_eq!(
-            best_measurements_by_subsampling(&alone, Estimator::Minimum, &CHEAP_BUILDS, 4),
-            None
-        );
     }
 
     #[test]

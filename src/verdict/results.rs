@@ -58,13 +58,8 @@ impl<'s> Results<'s> {
         self.store
     }
 
-    /// The results of all finished experiments that measured time. Excludes diagnoses, whose
-    /// measurements differ in kind.
-    pub fn finished(store: &'s Store<'s>) -> Result<Self> {
-        Self::finished_of(store, false)
-    }
-
-    /// Like [`Self::finished`], or the finished experiments that counted if `counts` is set.
+    /// The results of all finished experiments that measured time, or that counted if `counts` is set. Excludes
+    /// diagnoses, whose measurements differ in kind.
     pub fn finished_of(store: &'s Store<'s>, counts: bool) -> Result<Self> {
         Ok(Self::from_experiments(store, store.experiments()?, counts))
     }

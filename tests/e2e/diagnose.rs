@@ -113,6 +113,44 @@ fn many_benchmarks_are_diagnosed_only_on_request() {
     word.assert_stderr_has(&["did you mean", "diagnose HEAD --filter steady"]);
 }
 
+/// A quick experiment that separates all levels.
+const PILOT: [&str; 8] = ["--config", "build.strategy=relink", "-l", "3", "-m", "2", "-n", "4"];
+
+#[test]
+fn recommended_sample_sizes_can_be_used_as_printed() {
+    let project = TestProject::of("counted");
+    project.rbench(&[&["run"], &PILOT[..]].concat()).ok();
+    let plan = ["--from-stored", "--plan", "--min-effect", "50%", "."];
+    let lines = diagnose(&project, &plan).stdout();
+    let parsed: toml::Table = toml::from_str(&lines).unwrap();
+    let tables = parsed["benchmark"].as_array().unwrap();
+    assert_eq!(tables.len(), 2, "{lines}");
+    let json = diagnose(&project, &[&plan[..], &["--format", "json"]].concat()).json("diagnose");
+    assert_eq!(json["plan"], *lines);
+    for (table, benchmark) in tables.iter().zip(json["benchmarks"].as_array().unwrap()) {
+        let advised = &benchmark["diagnosis"]["advice"]["dimensions"];
+        for key in ["builds", "executions"] {
+            assert_eq!(table[key].as_integer(), advised[key].as_i64(), "{key}: {lines}");
+        }
+    }
+    project.write("bench.toml", &lines);
+    project
+        .rbench(&["run", "--dry-run"])
+        .ok()
+        .assert_stderr_has(&["2 with their own sample sizes"]);
+}
+
+#[test]
+fn failing_benchmark_has_its_reason_among_recommended_sample_sizes() {
+    let project = TestProject::of("counted");
+    project.replace("src/lib.rs", "    rounds(700)", "    panic!(\"the table is missing\")");
+    project.commit("Break one");
+    project.rbench(&[&["run"], &PILOT[..]].concat()).run().assert_exit(4);
+    let plan = ["diagnose", "HEAD", "--from-stored", "--plan", "."];
+    let outcome = project.rbench(&plan).run().assert_exit(4);
+    outcome.assert_stdout_has(&["# steady: failed: ", "the table is missing", "changing"]);
+}
+
 /// The ids of the child processes that keep CPUs busy.
 fn busy(parent: u32) -> Vec<u32> {
     let list = Command::new("ps").args(["-eo", "pid,ppid,args"]).output().unwrap();

@@ -47,7 +47,6 @@ mod log;
 mod once;
 mod packs;
 mod paths;
-mod plan;
 mod programs;
 mod ratchet;
 mod real_size;

@@ -9,7 +9,7 @@ use crate::{
     machine::state,
     model::{
         Benchmark, DiagnosisPart, DiagnosisSettings, Disturbance, Execution, LayoutSeed, Metric,
-        Mode, SampleSizes, Series, Slot, Stage, Unit, Unmeasured, Version,
+        Mode, SampleSizes, Series, Slot, Stage, Threads, Unit, Unmeasured, Version,
     },
     report::diagnose::{Conditions, Examination, WordedWarning},
     stats::{Criteria, Measurements, Scratch, median, plan::Cost},
@@ -348,7 +348,15 @@ fn cost(
     build: Option<Duration>,
 ) -> Option<Cost> {
     let each = conditions.measurement_seconds.filter(|each| *each > 0.0)?;
-    let beyond = |one: &Execution| one.resources.wall.saturating_sub(one.measured_time());
+    let beyond = |one: &Execution| {
+        let whole = match one.schedule.interleaved() {
+            // Interleaved, the process also waited for the other version.
+            Some((Threads::Together, _)) => one.resources.cpu(),
+            // The CPU time of the others may be that of several threads.
+            _ => one.own_wall(),
+        };
+        whole.saturating_sub(one.measured_time())
+    };
     let beyond = executions(rows).map(|(_, execution)| beyond(execution).as_secs_f64());
     Some(Cost {
         build: build.unwrap_or(BUILD).as_secs_f64() / each,

@@ -23,7 +23,7 @@ use crate::{
     model::{Benchmark, Machine, Unmeasured, Version},
     process::{Interrupt, Load, SavedHandler},
     project::Project,
-    report::diagnose::{DiagnosisReport, ExaminedBenchmark},
+    report::diagnose::{DiagnosisReport, ExaminedBenchmark, recommended_lines},
     store::Store,
 };
 
@@ -47,7 +47,8 @@ pub fn run(args: &DiagnoseArgs) -> Result<Exit> {
         if args.from_stored { task.read()? } else { task.measure(&interrupt)? };
     let given = args.given.without(&["filter", "exact", "from-stored", "long"]);
     let (version, command_line) = (task.version, Rc::new(given));
-    let report = DiagnosisReport { version, machine, benchmarks, command_line };
+    let plan = args.plan.then(|| recommended_lines(&benchmarks, project.file.mode(None)));
+    let report = DiagnosisReport { version, machine, benchmarks, plan, command_line };
     output.write(&report)?;
     if !args.from_stored {
         announcement::finished(&console, start);
@@ -112,7 +113,7 @@ impl Task<'_> {
                 return Err(Error::new(Exit::Internal, "a busy process has ended"));
             }
             let measured = MeasuredConditions {
-                build: builds.link_time(&benchmark.bench_target()),
+                build: builds.build_time(&benchmark.bench_target()),
                 load: effort.load,
                 others: MachineState::now().others_since(&before),
                 notes: Vec::new(),

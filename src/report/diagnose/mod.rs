@@ -1,9 +1,11 @@
 //! The report of `diagnose`: the sources of noise in the measurements of a few benchmarks. It gives
 //! no verdict. People read the warnings first, then each question.
 
+mod bench_toml;
 pub(super) mod chart;
 mod sections;
 
+pub use bench_toml::recommended_lines;
 pub(super) use sections::between;
 
 use std::{rc::Rc, time::Duration};
@@ -13,7 +15,7 @@ use serde::{Serialize, Serializer};
 
 use super::{
     Report,
-    document::{Block, Document, Medium, Text},
+    document::{Block, Document, Medium, Text, Verbatim},
     json::{self, MetricFields},
     quantity::{self, changed_within, duration, p_value, size},
     style::Role,
@@ -38,6 +40,8 @@ pub struct DiagnosisReport {
     pub machine: Option<Machine>,
     /// The benchmarks, in the order of definition.
     pub benchmarks: Vec<ExaminedBenchmark>,
+    /// The lines for `bench.toml` with the recommended sample sizes; null without `--plan`.
+    pub plan: Option<String>,
     /// Writes the suggested commands.
     #[serde(skip)]
     pub command_line: Rc<dyn CommandLine>,
@@ -163,7 +167,12 @@ fn serialize_metric<S: Serializer>(data: &Measurements, serializer: S) -> Result
 
 impl Report for DiagnosisReport {
     fn document(&self, medium: Medium) -> Document {
-        let mut document = Document::new("diagnose").titled(self.version.to_string());
+        let mut document = Document::new("diagnose");
+        if let Some(text) = self.plan.clone() {
+            document.add([Block::Verbatim(Verbatim { language: "toml", text })]);
+            return document;
+        }
+        document = document.titled(self.version.to_string());
         document.lead = Text::from(&*self.version.summary);
         let machine = self.machine.as_ref().map(|machine| format!("machine: {machine}"));
         document.add(Block::paragraph(machine));

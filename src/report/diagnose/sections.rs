@@ -15,8 +15,8 @@ use super::{
 use crate::{
     diagnosis::{
         self, Advice, Autocorrelation, Class, EstimatorPrecision, Estimators, FTest, Influence,
-        Length, LengthPoint, LevelShifts, Multimodality, OrderEffects, Position, Repetitions,
-        Segments, Shares, SteadyStates, Trend, Variance,
+        Length, LengthPoint, LevelShifts, MOST_BUILDS, Multimodality, OrderEffects, Position,
+        Repetitions, Segments, Shares, SteadyStates, Trend, Variance,
     },
     model::Unit,
     stats::{Interval, median},
@@ -304,7 +304,7 @@ fn advice(advice: &Advice) -> Vec<Item> {
         ),
     };
     let best = advice.dimensions.map_or_else(
-        || "more than 1000 builds would be needed".to_owned(),
+        || format!("more than {MOST_BUILDS} builds would be needed"),
         |best| format!("it takes {}", quantity::sample_sizes(best)),
     );
     vec![

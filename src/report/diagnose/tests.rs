@@ -3,7 +3,7 @@
 use super::*;
 use crate::{
     diagnosis::{AfterOne, Options, OrderEffect, diagnose},
-    model::Metric,
+    model::{Metric, Mode},
     report::{
         Report, style,
         testing::{HOSTILE, assert_harmless, assert_keeps, benchmark, given, machine, version},
@@ -106,6 +106,7 @@ fn report(id: &str) -> DiagnosisReport {
                 outcome: ExaminationOutcome::Skipped("there is no GPU".to_owned()),
             },
         ],
+        plan: None,
         command_line: given("run --bench work"),
     }
 }
@@ -168,6 +169,46 @@ fn hostile_names_are_harmless_in_any_form() {
         assert!(!plot.contains("<i>") && !plot.contains('\u{1b}'), "{plot}");
         assert!(!plot.contains("NaN") && !plot.contains("inf"), "{plot}");
     }
+}
+
+#[test]
+fn plan_has_a_table_or_a_reason_for_each_benchmark() {
+    let mut report = report("a.b\"c");
+    report.plan = Some(recommended_lines(&report.benchmarks, Mode::Interleaved));
+    let text = style::plain(&report.text(80));
+    insta::assert_snapshot!(text);
+    let parsed: ::toml::Table = ::toml::from_str(&text).unwrap();
+    assert_eq!(parsed["benchmark"][0]["filter"].as_str(), Some("^a\\.b\"c$"));
+    assert_eq!(parsed["benchmark"].as_array().unwrap().len(), 2);
+    assert_eq!(report.markdown().trim(), format!("```toml\n{text}```"));
+    assert_keeps("diagnose", &report);
+}
+
+#[test]
+fn plan_has_measurements_for_sequential_mode_only() {
+    let benchmarks = report("parse").benchmarks;
+    let keys = |mode| {
+        let parsed: ::toml::Table =
+            ::toml::from_str(&recommended_lines(&benchmarks, mode)).unwrap();
+        parsed["benchmark"][0].as_table().unwrap().keys().cloned().collect::<Vec<_>>()
+    };
+    let common = ["filter", "package", "bench", "builds", "executions"];
+    assert_eq!(keys(Mode::Interleaved).len(), common.len());
+    let sequential = keys(Mode::Sequential);
+    assert!(sequential.iter().any(|key| key == "measurements"), "{sequential:?}");
+    assert!(sequential.iter().any(|key| key == "min-time"), "{sequential:?}");
+}
+
+#[test]
+fn plan_of_untrusted_names_has_only_its_own_settings() {
+    let mut report = report(HOSTILE);
+    let reason = format!("{HOSTILE}\n[setup]\nsetup = \"x\"");
+    report.benchmarks[2].outcome = ExaminationOutcome::Failure(reason);
+    let text = recommended_lines(&report.benchmarks, Mode::Interleaved);
+    let parsed: ::toml::Table = ::toml::from_str(&text).unwrap();
+    assert_eq!(parsed.keys().collect::<Vec<_>>(), ["benchmark"]);
+    report.plan = Some(text);
+    assert_harmless(&report);
 }
 
 #[test]

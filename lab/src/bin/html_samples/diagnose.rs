@@ -86,6 +86,7 @@ pub fn page() -> String {
                 outcome: ExaminationOutcome::Failure("it panicked\n  no <such> file".to_owned()),
             },
         ],
+        plan: None,
         command_line: Rc::new(GivenOptions::default()),
     };
     Format::Html.render(&report, 0).unwrap()
