@@ -25,9 +25,7 @@ pub use groups::{
     OutputFileArgs, ProjectArgs, ReportArgs, TargetArgs, VerdictArgs,
 };
 pub use noise::{DiagnoseArgs, DiagnosisSampling, SelftestArgs};
-pub use results::{
-    AcceptArgs, HistoryArgs, PullArgs, PushArgs, ShowArgs, SiteArgs, StoredTargetArgs,
-};
+pub use results::{AcceptArgs, HistoryArgs, PullArgs, PushArgs, SiteArgs, StoredTargetArgs};
 pub use setup::{CleanArgs, CompletionsArgs, DemoArgs, DoctorArgs, InitArgs, Service};
 pub use versus::VersusArgs;
 
@@ -102,12 +100,11 @@ pub enum Command {
     Accept(AcceptArgs),
     /// Investigate a benchmark's noise: warm-up, level shifts, multimodality, order effects; recommend sample sizes.
     Diagnose(DiagnoseArgs),
-    /// Show when benchmarks changed over the stored commits: an overview, or every commit with a filter.
+    /// Show when benchmarks changed over the stored commits: an overview, or every commit with a filter; or every build
+    /// and execution of one version.
     History(HistoryArgs),
     /// Write all stored results as static web pages, to publish or to read without a server.
     Site(SiteArgs),
-    /// Show the stored results of a version: an overview, or every build and execution with a filter.
-    Show(ShowArgs),
     /// Send finished experiments to a place that several machines share: a directory, a file or a database.
     Push(PushArgs),
     /// Fetch the experiments of other machines from such a place into the store.
@@ -305,7 +302,6 @@ impl Command {
             Self::Accept(args) => Some(&mut args.given),
             Self::Diagnose(args) => Some(&mut args.given),
             Self::History(args) => Some(&mut args.given),
-            Self::Show(args) => Some(&mut args.given),
             Self::Push(args) => Some(&mut args.given),
             Self::Site(args) => Some(&mut args.given),
             Self::Diff(args) => Some(&mut args.given),

@@ -10,11 +10,11 @@ use crate::{
 };
 
 /// Filters of benchmarks, for commands that take filters as their last positional arguments.
-#[derive(Debug, Default, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub struct FilterArgs {
     /// Only benchmarks whose id matches one of these regular expressions, like --filter.
     #[arg(value_name = "FILTER")]
-    positional: Vec<String>,
+    pub(super) positional: Vec<String>,
     /// Only benchmarks whose id matches this regular expression; may be repeated.
     #[arg(long, value_name = "REGEX")]
     filter: Vec<String>,

@@ -111,6 +111,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
             ("history", "suspected changes, then all benchmarks"),
             ("history --changes-only --since v1.0", "only changes since a release"),
             ("history parse", "some benchmarks, commit by commit"),
+            ("history HEAD~1 parse", "every build and execution of some benchmarks of one version"),
             ("history --path src/parser", "only changes at commits that changed the parser"),
             ("history --last 200 --output page.html", "the newest 200 versions as a web page"),
         ],
@@ -120,13 +121,6 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         &[
             ("site public", "all stored results as pages, beginning with public/index.html"),
             ("site public --since v1.0", "only results since a release"),
-        ],
-    ),
-    (
-        "show",
-        &[
-            ("show", "all stored results of HEAD"),
-            ("show HEAD~1 parse", "every build and execution of some benchmarks"),
         ],
     ),
     (

@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// Filters of bench targets, for commands that compile nothing.
-#[derive(Debug, Default, Args)]
+#[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Bench targets")]
 pub struct StoredTargetArgs {
     /// Only bench targets of this package; may be repeated.
@@ -32,12 +32,20 @@ impl From<&StoredTargetArgs> for TargetFilter {
     }
 }
 
+/// The options of `history` that are about several versions.
+pub(super) const OF_SEVERAL: [&str; 7] =
+    ["since", "variant", "path", "last", "changes-only", "top", "ignore-environment"];
+
 /// `cargo rbench history`.
-#[derive(Debug, Default, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub struct HistoryArgs {
     /// The options that were given, for suggested commands.
     #[arg(skip)]
     pub given: GivenOptions,
+    /// Show every build and execution of this version: any git revision, or `.` for the uncommitted tree. A word that
+    /// names no version is a filter.
+    #[arg(value_name = "REV")]
+    pub revision: Option<String>,
     /// Filters of benchmarks to show commit by commit; without a filter, an overview of all.
     #[command(flatten)]
     pub filter: FilterArgs,
@@ -78,6 +86,18 @@ pub struct HistoryArgs {
 }
 
 impl HistoryArgs {
+    /// Takes a word that names no version as the first filter.
+    pub fn add_filter(&mut self, word: String) {
+        self.given.0.insert(0, ("filter".to_owned(), Some(word.clone())));
+        self.filter.positional.insert(0, word);
+    }
+
+    /// The first option that one version has no use for.
+    pub fn option_of_several(&self) -> Option<&str> {
+        let mut given = self.given.0.iter().map(|(name, _)| name.as_str());
+        given.find(|name| OF_SEVERAL.contains(name))
+    }
+
     /// The values of `--path`.
     pub fn paths(&self) -> Vec<String> {
         self.path.iter().map(|path| path.display().to_string()).collect()
@@ -99,32 +119,6 @@ pub struct SiteArgs {
     /// The project.
     #[command(flatten)]
     pub project: ProjectArgs,
-}
-
-/// `cargo rbench show`.
-#[derive(Debug, Args)]
-pub struct ShowArgs {
-    /// The options that were given, for suggested commands.
-    #[arg(skip)]
-    pub given: GivenOptions,
-    /// The version: any git revision, or `.` for the uncommitted tree.
-    #[arg(value_name = "REV", default_value = "HEAD")]
-    pub revision: String,
-    /// Filters of benchmarks to show with every build and execution; without a filter, one line for each.
-    #[command(flatten)]
-    pub filter: FilterArgs,
-    /// The format of the report on standard output.
-    #[arg(long, default_value = "text")]
-    pub format: Format,
-    /// Files for the report.
-    #[command(flatten)]
-    pub output: OutputFileArgs,
-    /// The estimator, and the metrics.
-    #[command(flatten)]
-    pub criteria: CriteriaOptions,
-    /// The bench targets to use.
-    #[command(flatten)]
-    pub target: StoredTargetArgs,
 }
 
 /// `cargo rbench accept`.

@@ -6,7 +6,7 @@ mod tests;
 
 use clap::{Command, CommandFactory as _};
 
-use super::{Cli, GivenOptions};
+use super::{Cli, GivenOptions, results::OF_SEVERAL};
 
 use crate::{
     error::{Error, Result},
@@ -56,6 +56,8 @@ impl CommandLine for GivenOptions {
                 _ => true,
             }
         };
+        // With a revision, `history` is about one version.
+        let is_of_one = subcommand == "history" && !arguments.is_empty();
         let given = self.0.iter().map(|(name, value)| (name.as_str(), value.as_deref()));
         let carried = given.filter(|(name, value)| {
             let replaced = options.iter().any(|(other, _)| {
@@ -63,7 +65,8 @@ impl CommandLine for GivenOptions {
                 let is_number = matches!(*other, "builds" | "executions");
                 other == name || *name == "budget" && is_number
             });
-            !replaced && !OWN.contains(name) && has(name) && matters(name, *value)
+            let fits = !(is_of_one && OF_SEVERAL.contains(name)) && matters(name, *value);
+            !replaced && !OWN.contains(name) && has(name) && fits
         });
         let options = options.iter().copied().chain(carried);
         let options = options.map(|(name, value)| option(name, value));
@@ -95,7 +98,7 @@ impl GivenOptions {
 
     /// Suggests the same command with `word`, which is not a revision, as a filter of the benchmarks
     /// of these revisions; `None` if the word cannot be a filter.
-    fn as_filter(&self, subcommand: &str, revisions: &[&str], word: &str) -> Option<String> {
+    pub fn as_filter(&self, subcommand: &str, revisions: &[&str], word: &str) -> Option<String> {
         let is_revision =
             word.is_empty() || word.contains(['~', '^', ':', '@']) || revisions.contains(&word);
         let others = self.0.iter().filter(|(name, _)| name == "filter");

@@ -1,12 +1,14 @@
-//! `cargo rbench history`: the changes of benchmarks over the stored commits, in git order. It reads stored results and
-//! measures nothing.
+//! `cargo rbench history`: the changes of benchmarks over the stored commits, in git order, or every build and execution
+//! of one version. It reads stored results and measures nothing.
 
 mod changes;
 mod rows;
+mod version;
 mod versions;
 
 use std::rc::Rc;
 
+pub use self::version::measured_version;
 use self::versions::PathFilter;
 use changes::BenchmarkSeries;
 use rows::{Histories, History};
@@ -18,14 +20,17 @@ use crate::{
     compare::{Acceptances, Archive, archive},
     config::VerdictSettings,
     console::Console,
-    error::{Exit, Result},
+    error::{Error, Exit, Result},
+    git::is_range,
     harness::Filter,
     model::Benchmark,
     report::{
         self,
         history::{BenchmarkHistory, HistoryReport},
     },
+    shell::CommandLine as _,
     stats::Criteria,
+    store::Store,
     verdict::{DecisionOptions, Results, Verdicts, VersionRef},
 };
 
@@ -33,21 +38,66 @@ pub fn run(args: &HistoryArgs) -> Result<Exit> {
     let console = Console::attach();
     let output = Output::with_files(args.format, &args.output.files)?;
     let project = stored_project(&args.target.project)?;
-    project.check_tables(&["HEAD"], &console)?;
+    project.check_tables(&[args.revision.as_deref().unwrap_or("HEAD")], &console)?;
     let verdicts = VerdictSettings::resolve(&project.file, &args.criteria)?;
-    let patterns = args.filter.patterns();
-    let filter = Filter::new(&patterns, args.filter.exact, (&args.target).into());
     let Archive { store, acceptances, .. } =
         &Archive::open(&project, &console, Rc::new(args.given.clone()))?;
+    let mut args = args.clone();
+    if let Some(word) = args.revision.take() {
+        let experiments = store.experiments()?;
+        if experiments.is_empty() {
+            return Err(archive::nothing_stored(store.path(), &args.given));
+        }
+        match version::find(&word, &project.repository, &experiments) {
+            Ok(version) => {
+                refuse_options_of_several(&args, &word)?;
+                output.write(&version::report(&args, &version, store, &verdicts, &console)?)?;
+                return Ok(Exit::Success);
+            }
+            Err(no_version) => take_as_filter(&mut args, word, store, &no_version)?,
+        }
+    }
+    let filter = Filter::new(&args.filter.patterns(), args.filter.exact, (&args.target).into());
     let benchmarks = archive::chosen(store, &filter, &args.given)?;
     let results = archive::finished(store, verdicts.counts_only(), &benchmarks, &args.given)?;
-    let report = report(args, &results, &benchmarks, &verdicts, acceptances)?;
+    let report = report(&args, &results, &benchmarks, &verdicts, acceptances)?;
     let note = report::idle_note(&acceptances.not_in_history()?);
     output.write(&report)?;
     if let Some(note) = note {
         console.line(&format!("note: {note}"));
     }
     Ok(Exit::Success)
+}
+
+/// Refuses options that would have no effect on the report on one version.
+fn refuse_options_of_several(args: &HistoryArgs, word: &str) -> Result<()> {
+    let Some(option) = args.option_of_several() else { return Ok(()) };
+    let error = Error::new(Exit::Usage, format!("`--{option}` is about several versions"))
+        .cause(format!("`{word}` names one"));
+    let hint = args.given.as_filter("history", &[], word);
+    Err(hint.into_iter().fold(error, Error::hint))
+}
+
+/// Takes a word that names no version as a filter. Fails if no benchmark matches it: then it may be a mistyped version.
+fn take_as_filter(
+    args: &mut HistoryArgs,
+    word: String,
+    store: &Store<'_>,
+    no_version: &Error,
+) -> Result<()> {
+    let filter = Filter::new(std::slice::from_ref(&word), args.filter.exact, (&args.target).into());
+    archive::chosen(store, &filter, &args.given).map_err(|error| {
+        let error = error.cause(format!("it names no version either: {}", no_version.what()));
+        let since = word.split_once("..").filter(|_| is_range(&word));
+        let since = since.map(|(start, _)| {
+            let range = args.given.suggest("history", &[], &[("since", Some(start))]);
+            format!("show the versions since one with: {range}")
+        });
+        let hints = no_version.hints().iter().cloned().chain(since);
+        hints.fold(error, Error::hint)
+    })?;
+    args.add_filter(word);
+    Ok(())
 }
 
 /// Decides on the changes of these benchmarks.

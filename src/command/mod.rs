@@ -22,7 +22,6 @@ mod pull;
 mod push;
 mod run;
 mod selftest;
-mod show;
 mod site;
 mod start;
 mod versus;
@@ -58,7 +57,6 @@ pub fn run(cli: &Cli, shared: &SharedVariables) -> Result<Exit> {
         Command::Exec(args) => exec::run(args),
         Command::Selftest(args) => selftest::run(args),
         Command::History(args) => history::run(args),
-        Command::Show(args) => show::run(args),
         Command::Push(args) => push::run(args, shared),
         Command::Pull(args) => pull::run(args, shared),
         Command::Site(args) => site::run(args),

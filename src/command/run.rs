@@ -10,7 +10,7 @@ mod pair_queue;
 
 use pair_queue::{Order, PairQueue};
 
-use super::{output::Output, project_of, pull, push, show};
+use super::{history::measured_version, output::Output, project_of, pull, push};
 use crate::{
     cli::{GivenOptions, RunArgs},
     compare::{KnownBroken, Request, Session, compare, count_version, passed_over},
@@ -24,7 +24,7 @@ use crate::{
     report::{
         compare::ComparisonReport,
         quantity::{count, duration},
-        show::{RangeComparison, RangeReport, ShowReport},
+        version::{RangeComparison, RangeReport, VersionReport},
     },
     shared::{Place, SharedVariables},
     verdict::ExitPolicy,
@@ -133,9 +133,9 @@ impl Run<'_> {
         Ok(if has_failures { Exit::Benchmark } else { Exit::Success })
     }
 
-    fn stored(&self, version: &Version, benchmarks: &[Benchmark]) -> Result<ShowReport> {
+    fn stored(&self, version: &Version, benchmarks: &[Benchmark]) -> Result<VersionReport> {
         let (store, given) = (&self.session.runner.store, &self.given);
-        show::show_version(store, version, benchmarks, &self.verdicts, given, self.console)
+        measured_version(store, version, benchmarks, &self.verdicts, given, self.console)
     }
 
     /// Compares the versions, which start with the oldest: all neighbors, or the most informative pairs within the
@@ -284,7 +284,7 @@ impl Run<'_> {
             }
         }
         self.output.write(&report)?;
-        let has_failures = report.versions.iter().any(ShowReport::has_failures);
+        let has_failures = report.versions.iter().any(VersionReport::has_failures);
         Ok(if has_failures { Exit::Benchmark } else { Exit::Success })
     }
 }

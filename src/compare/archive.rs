@@ -59,7 +59,7 @@ pub fn finished<'s>(
         (0, 0) => Err(nothing_stored(store.path(), given)),
         (0, unfinished) => {
             let what = format!("no experiment has finished yet in {}", store.path().display());
-            let shown = given.suggest("show", &[], &[]);
+            let shown = given.suggest("history", &["HEAD"], &[]);
             let s = if unfinished == 1 { "" } else { "s" };
             Err(Error::new(Exit::Usage, what)
                 .cause(format!("unfinished: {unfinished} experiment{s}"))

@@ -21,12 +21,12 @@ pub(crate) mod quantity;
 pub(crate) mod render;
 pub(crate) mod selftest;
 pub(crate) mod sentence;
-pub(crate) mod show;
 pub(crate) mod site;
 pub(crate) mod style;
 pub(crate) mod table;
 #[cfg(test)]
 pub(crate) mod testing;
+pub(crate) mod version;
 
 use std::{
     collections::{HashMap, HashSet},

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{
     bisect, build, compare, diagnose, diff, doctor, explain, history, json::Versioned, list,
-    selftest, show, site,
+    selftest, site, version,
 };
 
 /// Every schema file and its schema.
@@ -22,11 +22,11 @@ fn all() -> [(&'static str, Schema); 15] {
         ("bisect", schema::<bisect::Bisect<'_>>("bisect")),
         ("history", schema::<history::page::History<'_>>("history")),
         ("list", schema::<list::ListReport>("list")),
-        ("run-range", schema::<show::RangeReport>("run A..B")),
+        ("history-version", schema::<version::VersionReport>("history REV")),
+        ("run-range", schema::<version::RangeReport>("run A..B")),
         ("selftest", schema::<selftest::View<'_>>("selftest")),
         ("compare-variants", schema::<compare::variants::Variants<'_>>("compare --variants")),
         ("versus", schema::<compare::versus::Versus<'_>>("versus")),
-        ("show", schema::<show::ShowReport>("show")),
         ("site", site()),
     ]
 }

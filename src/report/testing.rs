@@ -28,7 +28,6 @@ pub fn given(words: &str) -> Rc<dyn CommandLine> {
         Some(Command::Compare(args)) => args.command_line(),
         Some(Command::History(args)) => Rc::new(args.given),
         Some(Command::Run(args)) => Rc::new(args.given),
-        Some(Command::Show(args)) => Rc::new(args.given),
         other => panic!("{other:?} suggests nothing"),
     }
 }

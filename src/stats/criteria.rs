@@ -38,7 +38,7 @@ pub struct Criteria {
     pub limits: MetricLimits,
     /// True if a flagged change must be confirmed on fresh builds.
     pub confirm: bool,
-    /// The seed of all random estimates: the bootstraps of `show` and `diagnose`.
+    /// The seed of all random estimates: the bootstraps of `diagnose`.
     #[serde(skip)]
     pub seed: u64,
 }

@@ -23,7 +23,7 @@ fn unwritable_report_is_rejected_at_once() {
             &["compare", "HEAD", ".", "--dry-run"],
             &["compare", "HEAD", ".", "--stored"],
             &["history"],
-            &["show"],
+            &["history", "HEAD"],
         ] {
             let outcome = project.rbench(&[command, &["--output", file]].concat()).fails_with(2);
             outcome.assert_stderr_has(&words);
@@ -65,7 +65,7 @@ fn table_for_an_unknown_bench_target_is_warned_of() {
         "line 4: [[command]] is about bench target `nonexist`, which the working tree does not";
     outcome.assert_stderr_has(&["error: ", words, "the bench targets are"]);
     assert_nothing_was_compiled(&outcome);
-    let outcome = project.rbench(&["show", "HEAD"]).fails_with(2);
+    let outcome = project.rbench(&["history", "HEAD"]).fails_with(2);
     outcome.assert_stderr_has(&["warning: ", words, "no results are stored"]);
 }
 

@@ -150,7 +150,7 @@ fn several_metrics_are_measured_together_and_bisected_singly() {
 
     let timed =
         ["run", "HEAD", "--metric", "wall,allocations", "--builds", "2", "--executions", "1"];
-    let timed = project.rbench(&[&timed[..], &only[..]].concat()).ok().json("show");
+    let timed = project.rbench(&[&timed[..], &only[..]].concat()).ok().json("history-version");
     assert_eq!(metrics(&timed["benchmarks"]), ["wall", "allocations"]);
 
     let search = [&["bisect", "HEAD~1..HEAD"], &both[..]].concat();

@@ -75,14 +75,15 @@ fn diagnosis_is_shown_again_from_stored_results() {
     }
 
     // A diagnosis is part of no history and no overview, and lets no comparison skip a benchmark.
-    let nothing = project.rbench(&["show"]).fails_with(2);
+    let nothing = project.rbench(&["history", "HEAD"]).fails_with(2);
     nothing.assert_stderr_has(&["no results are stored for HEAD"]);
     project.rbench(&["history"]).fails_with(2).assert_stderr_has(&["no results are stored yet"]);
     let exported = project.rbench(&["push", "-"]).ok().stdout();
     assert!(exported.contains("notifies"), "every measurement can be had");
     let run = ["run", "HEAD", "--exact", "--filter", "notifies", "-l", "2", "-m", "1", "-n", "5"];
     project.rbench(&run).ok();
-    let shown = project.rbench(&["show", "--format", "json"]).ok().json("show");
+    let words = ["history", "HEAD", "--format", "json"];
+    let shown = project.rbench(&words).ok().json("history-version");
     assert_eq!(shown["experiments"].as_array().unwrap().len(), 1);
     assert_eq!(shown["benchmarks"].as_array().unwrap().len(), 1);
 }

@@ -1,9 +1,11 @@
-//! A history shows results in the order of the repository and compares only comparable ones.
+//! A history shows results in the order of the repository and compares only comparable ones; of one version, it shows
+//! every build and execution.
 //!
 //! Most tests need many commits, so they import made-up results: lines as `push` writes them.
 
 mod changes;
 mod paths;
+mod version;
 
 use std::fmt::Write as _;
 
@@ -240,7 +242,7 @@ fn unmeasured_version_takes_the_value_of_the_one_before() {
     let compared = project.rbench(&stored).ok();
     compared.assert_stdout_has(&["unaffected (no changed code or data; not measured): parse/1"]);
     // The newer of its two experiments decides.
-    let shown = project.rbench(&["show", "HEAD~2"]).ok();
+    let shown = project.rbench(&["history", "HEAD~2"]).ok();
     shown.assert_stdout_has(&["parse/1: identical: not measured (the versions of this experiment"]);
 }
 
@@ -333,7 +335,7 @@ fn skipped_benchmark_is_shown_as_skipped_where_it_was() {
     lines.session(&Session { identity: "2", machine: "A", versions: &[version(2, 100.2)] });
     lines.skip("gpu/1", SEEDS[0], "there is no GPU here");
     import(&project, lines);
-    for command in [&["show", "HEAD"][..], &["history", "gpu"]] {
+    for command in [&["history", "HEAD"][..], &["history", "gpu"]] {
         let outcome = project.rbench(command).ok();
         outcome.assert_stdout_has(&["skipped", "there is no GPU here"]);
         assert!(!outcome.stdout().contains("failed"), "{}", outcome.printed());
@@ -358,8 +360,8 @@ fn missing_commits_are_listed_and_only_newest_are_shown() {
     import(&project, lines);
     let text = project.rbench(&["history", "parse"]).ok();
     text.assert_stdout_has(&["(0123456)", "no longer in this repository"]);
-    let shown = project.rbench(&["show", "01234567"]).ok();
-    shown.assert_stdout_has(&["0123456", "parse/1", "cargo rbench show 01234567 --filter BENCH"]);
+    let shown = project.rbench(&["history", "01234567"]).ok();
+    shown.assert_stdout_has(&["0123456", "parse/1", "100.0 ns"]);
     let short = project.rbench(&["history", "parse", "--last", "2"]).ok();
     short.assert_stdout_has(&["2 other stored versions not shown"]);
     let since = history(&project, &["--since", "HEAD~1"]);
@@ -397,7 +399,8 @@ fn results_stay_in_the_history_despite_later_runs() {
 #[test]
 fn empty_store_explains_how_to_fill_it_and_makes_no_file() {
     let project = TestProject::of("sums");
-    for arguments in [&["history"][..], &["show", "HEAD"], &["push", "-"], &["compare", "--stored"]]
+    for arguments in
+        [&["history"][..], &["history", "HEAD"], &["push", "-"], &["compare", "--stored"]]
     {
         let outcome = project.rbench(&[arguments, &["--manifest-path", "Cargo.toml"]].concat());
         let outcome = if arguments[0] == "compare" {
@@ -423,6 +426,16 @@ fn unknown_benchmark_is_rejected_with_similar_names() {
     import(&project, lines);
     let outcome = project.rbench(&["history", "pares"]).fails_with(2);
     outcome.assert_stderr_has(&["no benchmark matches", "`parse/1`"]);
+    // Its first word may also be a version with a typing error, which is not dropped beside a filter.
+    let outcome = project.rbench(&["history", "v9", "parse"]).fails_with(2);
+    outcome.assert_stderr_has(&[
+        "no benchmark matches `v9`",
+        "it names no version either: cannot find revision `v9`",
+    ]);
+    let outcome = project.rbench(&["history", "HEAD~1..HEAD"]).fails_with(2);
+    outcome.assert_stderr_has(&["names a range", "cargo rbench history --since HEAD~1\n"]);
+    let outcome = project.rbench(&["history", "HEAD", "--last", "3"]).fails_with(2);
+    outcome.assert_stderr_has(&["`--last` is about several versions", "`HEAD` names one"]);
 }
 
 #[test]

@@ -175,8 +175,8 @@ fn pairs_run_at_once_on_their_own_cpus() {
     // On a busy machine, some come after executions alone.
     assert_eq!(overlap.contains(&true), can);
     // Like other settings, it distinguishes results.
-    let show = project.rbench(&["show", "HEAD"]).ok();
-    assert_eq!(show.stdout().contains("parallel 2"), can);
+    let shown = project.rbench(&["history", "HEAD"]).ok();
+    assert_eq!(shown.stdout().contains("parallel 2"), can);
     assert!(!of(&["--config", "experiment.parallel=1"]).contains(&true));
     assert!(!of(&[&["--cpu", "0"][..], &parallel].concat()).contains(&true));
     assert_nothing_is_left(&project);

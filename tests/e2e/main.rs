@@ -58,7 +58,6 @@ mod same_address;
 mod selftest;
 mod setup;
 mod shared;
-mod show;
 mod size;
 mod support;
 mod tidy;

@@ -236,12 +236,12 @@ fn version_requested_by_name_is_measured_again() {
 fn json_report_has_the_measured_results() {
     let project = project();
     let run = |metric| run(&project, &["HEAD", "--format", "json", "--metric", metric]);
-    let shown = run("wall").ok().json("show");
+    let shown = run("wall").ok().json("history-version");
     assert_eq!(shown["benchmarks"].as_array().unwrap().len(), 2);
     // The results are stored anyway.
     let nothing = run("cycles").ok();
     nothing.assert_stderr_has(&["warning: ", "no results in cycles", "they have: wall"]);
-    assert_eq!(nothing.json("show")["benchmarks"].as_array().unwrap().len(), 0);
+    assert_eq!(nothing.json("history-version")["benchmarks"].as_array().unwrap().len(), 0);
 }
 
 #[test]

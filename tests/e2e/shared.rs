@@ -94,10 +94,10 @@ fn interleaved_results_keep_their_mode_through_a_file() {
         ["changing".into(), "interleaved".into(), serde_json::Value::Null, "pairwise".into()],
         ["steady", "sequential", "no_clock", "minimum"].map(serde_json::Value::from),
     ];
+    let version = ["history", "HEAD", "--format", "json"];
     let reports = [
         compared.ok().json("compare")["benchmarks"].clone(),
-        elsewhere.rbench(&["show", "HEAD", "--format", "json"]).ok().json("show")["benchmarks"]
-            .clone(),
+        elsewhere.rbench(&version).ok().json("history-version")["benchmarks"].clone(),
     ];
     for benchmarks in reports {
         let mut all: Vec<_> = benchmarks.as_array().unwrap().iter().map(measured).collect();
@@ -307,5 +307,5 @@ fn store_path_comes_from_bench_toml() {
     project.rbench(&RUN).ok();
     assert!(project.root().join("kept/here.sqlite").exists());
     assert!(!project.root().join(".rbench").exists());
-    project.rbench(&["show", "HEAD"]).ok().assert_stdout_has(&["changing"]);
+    project.rbench(&["history", "HEAD"]).ok().assert_stdout_has(&["changing"]);
 }

@@ -86,8 +86,8 @@ fn variant_has_its_own_results_and_history() {
     project.commit("Make the work a setting");
     compared(&project, ["HEAD", "HEAD+slow"], 1);
     let value = |revision: &str| {
-        let words = ["show", revision, "--exact", "--filter", "changing", "--format", "json"];
-        let report = project.rbench(&words).ok().json("show");
+        let words = ["history", revision, "--exact", "--filter", "changing", "--format", "json"];
+        let report = project.rbench(&words).ok().json("history-version");
         report["benchmarks"][0]["result"]["value"].as_f64().unwrap()
     };
     assert!(value("HEAD+slow") > 2.0 * value("HEAD"));
@@ -103,7 +103,7 @@ fn variant_has_its_own_results_and_history() {
     assert_eq!((versions(&slow), &slow["variant"]["name"]), (1, &"slow".into()));
     let others = "[variant.slow]\nrustflags = ['--cfg', 'slow', '--cfg', 'other']\n";
     project.write("bench.toml", others);
-    let outcome = project.rbench(&["show", "HEAD+slow"]).fails_with(2);
+    let outcome = project.rbench(&["history", "HEAD+slow"]).fails_with(2);
     outcome.assert_stderr_has(&["no results are stored for HEAD+slow"]);
 }
 

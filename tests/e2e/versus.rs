@@ -31,7 +31,7 @@ fn implementations_are_ranked_with_their_parameters() {
     assert_eq!(ids, ["mix/{usual,fastest}/1000", "mix/{usual,fastest}/10000"]);
     assert!(rows.iter().all(|row| row["stages"].as_array().unwrap().len() == 2), "not confirmed");
     // The results are of these implementations, not of the plain version.
-    let outcome = project.rbench(&["show", "HEAD"]).fails_with(2);
+    let outcome = project.rbench(&["history", "HEAD"]).fails_with(2);
     outcome.assert_stderr_has(&["no results are stored for HEAD"]);
 }
 

@@ -35,15 +35,13 @@ fn suggestion_repeats_only_given_options() {
          --features y --all-features --config verdict.confirm=false"
     );
     let nothing = GivenOptions::default();
-    assert_eq!(nothing.suggest("show", &["HEAD~1"], &[]), "cargo rbench show HEAD~1");
+    assert_eq!(nothing.suggest("list", &["HEAD~1"], &[]), "cargo rbench list HEAD~1");
 }
 
 #[test]
 fn suggestion_repeats_filters_without_a_flag() {
-    let Subcommand::Show(args) = parsed("cargo rbench show HEAD~1 parse 'a b' --format json")
-    else {
-        panic!("it is another command")
-    };
+    let typed = parsed("cargo rbench history HEAD~1 parse 'a b' --format json");
+    let Subcommand::History(args) = typed else { panic!("it is another command") };
     let line = args.given.suggest("history", &[], &[]);
     assert_eq!(line, "cargo rbench history --filter parse --filter 'a b'");
 }
@@ -88,9 +86,22 @@ fn suggestion_drops_options_that_the_command_lacks() {
         "cargo rbench diff A --package parser --manifest-path 'a b/Cargo.toml' --profile release"
     );
     assert_eq!(
-        given.suggest("show", &["A"], &[]),
-        "cargo rbench show A --package parser --manifest-path 'a b/Cargo.toml'"
+        given.suggest("history", &["A"], &[]),
+        "cargo rbench history A --package parser --manifest-path 'a b/Cargo.toml'"
     );
+}
+
+#[test]
+fn suggestion_of_one_version_has_no_option_of_several() {
+    let typed = parsed("cargo rbench history --since v1 --last 3 --top 2 -p parser");
+    let Subcommand::History(args) = typed else { panic!("it is another command") };
+    assert_eq!(args.option_of_several(), Some("since"));
+    let several = args.given.suggest("history", &[], &[]);
+    assert_eq!(several, "cargo rbench history --since v1 --last 3 --top 2 --package parser");
+    let one = args.given.suggest("history", &["HEAD"], &[]);
+    assert_eq!(one, "cargo rbench history HEAD --package parser");
+    let Subcommand::History(args) = parsed(&one) else { panic!("{one}") };
+    assert_eq!((args.revision.as_deref(), args.option_of_several()), (Some("HEAD"), None));
 }
 
 #[test]
@@ -106,7 +117,7 @@ fn suggestion_parses_with_the_intended_meaning() {
             ("compare", &["A", "B"][..]),
             ("diff", &["A", "B"]),
             ("run", &["A"]),
-            ("show", &["A"]),
+            ("history", &["A"]),
             ("list", &["A"]),
             ("exec", &["A"]),
             ("history", &[]),
@@ -117,7 +128,6 @@ fn suggestion_parses_with_the_intended_meaning() {
             let patterns = match &command {
                 Subcommand::Compare(args) => args.experiment.patterns.clone(),
                 Subcommand::Run(args) => args.experiment.patterns.clone(),
-                Subcommand::Show(args) => args.filter.patterns(),
                 Subcommand::List(args) => args.filter.patterns(),
                 Subcommand::Exec(args) => args.filter.patterns(),
                 Subcommand::History(args) => args.filter.patterns(),

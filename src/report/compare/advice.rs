@@ -94,7 +94,7 @@ impl ComparisonReport {
         let options = [("exact", None), ("filter", Some(row.benchmark.name.id.as_str()))];
         let head = self.outcome.head.revision_arg();
         Some(Step {
-            command: self.command_line.suggest("show", &[&head], &options),
+            command: self.command_line.suggest("history", &[&head], &options),
             purpose: format!("show the values of {} in every build", self.name(row)),
         })
     }

@@ -241,7 +241,8 @@ fn twenty_rows_fit_forty_lines_and_nothing_is_lost() {
         report.markdown(),
     ];
     for text in complete {
-        for detail in ["no table", "4309", "checks more input", "cargo rbench show HEAD", "other/3"]
+        for detail in
+            ["no table", "4309", "checks more input", "cargo rbench history HEAD", "other/3"]
         {
             assert!(text.contains(detail), "no {detail}: {text}");
         }

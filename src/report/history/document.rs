@@ -330,7 +330,7 @@ impl HistoryReport {
             let is_known = self.rows().any(HistoryRow::changed_in_its_experiment);
             return (!is_known).then(|| self.functions_step([&base.version, &head.version]));
         }
-        let command = self.command_line.suggest("history", &["BENCH"], &[]);
+        let command = self.command_line.suggest("history", &[], &[("filter", Some("BENCH"))]);
         Some(Text::from("show every version of a benchmark: ").command(command))
     }
 

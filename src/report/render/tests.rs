@@ -36,7 +36,7 @@ fn document(name: &str) -> Document {
             Block::Verbatim(Verbatim { language: "text", text: "1  2\n3  4\n".to_owned() }),
         ],
     );
-    let mut document = Document::new("show").titled(Text::from_name(name));
+    let mut document = Document::new("list").titled(Text::from_name(name));
     document.lead = Text::from("its subject");
     document.add([
         Block::Paragraph(vec![Text::new().styled(Role::Head, "1 regressed"), name.into()]),
@@ -45,7 +45,7 @@ fn document(name: &str) -> Document {
         Block::List(vec![failed.into(), nested]),
         Block::Heading(Text::from("a heading")),
         Block::List(vec![Item::from(
-            Text::from("see: ").command(format!("cargo rbench show {name}")),
+            Text::from("see: ").command(format!("cargo rbench list {name}")),
         )]),
         Block::Verbatim(Verbatim { language: "toml", text: "[experiment]\nbuilds = 5".to_owned() }),
         Block::Details("all".into(), vec![Block::Paragraph(vec!["it is folded".into()])]),
@@ -82,7 +82,7 @@ fn markdown_cuts_the_longest_runs_and_counts_what_is_left_out() {
     for index in 0..5_000 {
         table.row([Cell::name(format!("group/{index}")), Cell::from("1 ns")]);
     }
-    let mut long = Document::new("show");
+    let mut long = Document::new("list");
     long.add([Block::Table(table.clone()), Block::list(["short"]).unwrap(), Block::Table(table)]);
     let text = markdown(&long);
     assert!(text.len() < 65_536, "{}", text.len());
@@ -96,7 +96,7 @@ fn markdown_cuts_the_longest_runs_and_counts_what_is_left_out() {
 
 #[test]
 fn verbatim_output_cannot_end_its_block() {
-    let mut document = Document::new("show");
+    let mut document = Document::new("list");
     let text = "a: skipped: no\n```\n# not a heading\n".to_owned();
     document.add([Block::Verbatim(Verbatim { language: "text", text })]);
     let expected = "\n````text\na: skipped: no\n```\n# not a heading\n````\n";
@@ -105,12 +105,12 @@ fn verbatim_output_cannot_end_its_block() {
 
 #[test]
 fn command_is_never_wrapped() {
-    let command = "cargo rbench show HEAD --exact --filter a/long/name/of/a/benchmark/1024";
-    let mut document = Document::new("show");
+    let command = "cargo rbench list HEAD --exact --filter a/long/name/of/a/benchmark/1024";
+    let mut document = Document::new("list");
     document.add(Block::paragraph([Text::from("every build: ").command(command)]));
     let text = style::plain(&text(&document, 40));
     assert_eq!(text, format!("every build:\n  {command}\n"));
-    let mut alone = Document::new("show");
+    let mut alone = Document::new("list");
     alone.add(Block::paragraph([Text::new().command(command)]));
     assert_eq!(style::plain(&super::text(&alone, 40)), format!("{command}\n"));
 }

@@ -56,7 +56,7 @@ const CLEAN: &[&str] = &["clean", "--max-size", "1"];
 
 /// Commands that read the store; their whole output is their answer.
 const READING: [&[&str]; 4] =
-    [STORED, &["history", "--format", "json"], &["show", "HEAD", "--format", "json"], EXPORT];
+    [STORED, &["history", "--format", "json"], &["history", "HEAD", "--format", "json"], EXPORT];
 /// Commands that write something.
 const WRITING: [&[&str]; 5] = [COMPARE, RUN, BUILD, IMPORT, CLEAN];
 

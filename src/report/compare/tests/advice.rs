@@ -108,7 +108,7 @@ fn advice_for_several_benchmarks_suffices_for_each() {
              --executions 4 --manifest-path x",
             "cargo rbench compare main HEAD --executions 30 --features simd --filter . --builds 10 \
              --manifest-path x",
-            "cargo rbench show HEAD --exact --filter a --manifest-path x",
+            "cargo rbench history HEAD --exact --filter a --manifest-path x",
         ]
     );
 }
@@ -167,7 +167,7 @@ fn next_steps_are_about_the_largest_slowdown_and_accept_it_last() {
         "cargo rbench exec HEAD broken --exact",
         "cargo rbench diff main HEAD",
         "cargo rbench compare main HEAD --exact --filter split --builds 30",
-        "cargo rbench show HEAD --exact --filter large",
+        "cargo rbench history HEAD --exact --filter large",
         "cargo rbench accept HEAD large --reason WHY",
     ];
     assert_eq!(commands(report.next_steps()), all);

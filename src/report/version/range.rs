@@ -5,7 +5,7 @@ use std::rc::Rc;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{ShowReport, ShownBenchmark};
+use super::{ShownBenchmark, VersionReport};
 use crate::{
     compare::Outcome,
     error::Result,
@@ -29,7 +29,7 @@ use crate::{
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct RangeReport {
     /// The newest first.
-    pub versions: Vec<ShowReport>,
+    pub versions: Vec<VersionReport>,
     /// The comparisons of pairs of versions, in the order in which they were made.
     pub comparisons: Vec<RangeComparison>,
     #[serde(skip)]
@@ -133,7 +133,7 @@ impl Report for RangeReport {
             Column::right("failed"),
             Column::left("subject").shortened().dropped(0),
         ]);
-        for ShowReport { version, benchmarks, .. } in &self.versions {
+        for VersionReport { version, benchmarks, .. } in &self.versions {
             let number = |failed: bool| {
                 let is_meant = move |shown: &&ShownBenchmark| {
                     shown.has_failed() == failed

@@ -1,4 +1,4 @@
-//! The report of `show`: the stored results of one version.
+//! The stored results of one version: all builds and executions for `history REV`, one line for each benchmark for `run`.
 
 pub(super) mod range;
 
@@ -30,16 +30,13 @@ use crate::{
         Unit, Version, settings_words,
     },
     shell::CommandLine,
-    stats::{
-        Components, Criteria, Estimator, FTest, Measurements, Random, Summary,
-        impact::{Bootstrap, ImpactFactor},
-    },
+    stats::{Components, Criteria, FTest, Summary},
     verdict::{Interleaving, VerdictKind},
 };
 
 /// One version and its stored results.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct ShowReport {
+pub struct VersionReport {
     pub version: Version,
     pub criteria: Criteria,
     /// The experiments that it was part of, oldest first.
@@ -85,12 +82,12 @@ pub struct ShownExperiment {
 pub struct ShownBenchmark {
     #[serde(flatten)]
     pub benchmark: Benchmark,
-    /// The index of the experiment in [`ShowReport::experiments`].
+    /// The index of its experiment in `experiments`.
     pub experiment: usize,
-    /// The deciding stage: `result`, `variance`, `layout_test` and `impact` are of its builds.
+    /// The deciding stage: `result`, `variance` and `layout_test` are of its builds.
     pub stage: Stage,
     #[serde(flatten)]
-    pub(super) value: ShownValue,
+    value: ShownValue,
     /// The values of the builds of that stage; `None` if every execution failed.
     #[serde(skip)]
     pub summary: Option<Summary>,
@@ -108,8 +105,6 @@ pub struct ShownBenchmark {
     /// The peak resident memory over all executions.
     #[serde(rename = "peak_memory_bytes")]
     pub peak_memory: Option<u64>,
-    /// Impact factors, if requested.
-    pub impact: ImpactFactors,
     /// Reasons to examine it.
     #[serde(skip)]
     pub hints: Vec<Hint>,
@@ -119,7 +114,7 @@ pub struct ShownBenchmark {
 
 /// The value of a benchmark in one metric. Everything is null if every execution failed.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
-pub(super) struct ShownValue {
+struct ShownValue {
     /// The name, such as `wall`; null if the entry is about the benchmark as a whole.
     metric: Option<String>,
     unit: Option<Unit>,
@@ -129,16 +124,6 @@ pub(super) struct ShownValue {
     /// The shares of builds and executions in the variance of `result`.
     variance: Option<Shares>,
     layout_test: Option<FTest>,
-}
-
-/// The impact of starting and of building the program on measurements; null if not requested, or
-/// the shape of the data does not allow it.
-#[derive(Clone, Copy, Debug, Default, Serialize, JsonSchema)]
-pub struct ImpactFactors {
-    /// The impact of starting the program again.
-    pub executions: Option<ImpactFactor>,
-    /// The impact of building it again.
-    pub builds: Option<ImpactFactor>,
 }
 
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -169,21 +154,9 @@ fn amounts<S: Serializer>(throughput: &[Throughput], to: S) -> Result<S::Ok, S::
     to.collect_seq(throughput.iter().map(|one| json::Throughput::from(*one)))
 }
 
-impl ImpactFactors {
-    /// Estimates the factors by the bootstrap of the paper, drawn from this seed.
-    pub fn estimate(data: &Measurements, estimator: Estimator, seed: u64) -> Self {
-        let mut random = Random::new(seed);
-        let bootstrap = Bootstrap::default();
-        Self {
-            executions: ImpactFactor::execution_impact(data, &bootstrap, &mut random).ok(),
-            builds: ImpactFactor::build_impact(data, estimator, &bootstrap, &mut random).ok(),
-        }
-    }
-}
-
 impl ShownValue {
     /// The value of this summary. `interleaving` is that of its executions, if all share one.
-    pub fn new(summary: &Summary, interleaving: Option<Interleaving>, confidence: f64) -> Self {
+    fn new(summary: &Summary, interleaving: Option<Interleaving>, confidence: f64) -> Self {
         Self {
             metric: Some(summary.metric().name.clone()),
             unit: Some(summary.metric().unit),
@@ -193,11 +166,9 @@ impl ShownValue {
             layout_test: Components::estimate(summary).layout,
         }
     }
-}
 
-impl ShownValue {
     /// The value and its interval, for people.
-    pub fn text(&self) -> String {
+    fn text(&self) -> String {
         let value = self.result.as_ref().zip(self.unit);
         value.map_or_else(String::new, |(result, unit)| result.text(unit))
     }
@@ -217,7 +188,6 @@ impl ShownBenchmark {
             unmeasured: None,
             throughput: Vec::new(),
             peak_memory: None,
-            impact: ImpactFactors::default(),
             hints: Vec::new(),
             builds: Vec::new(),
         }
@@ -240,7 +210,7 @@ impl ShownBenchmark {
     }
 }
 
-impl ShowReport {
+impl VersionReport {
     /// Adds a report of the same version in another kind of metrics. The rows of a benchmark stand
     /// together.
     #[must_use]
@@ -265,9 +235,9 @@ impl ShowReport {
     }
 }
 
-impl Report for ShowReport {
+impl Report for VersionReport {
     fn document(&self, _medium: Medium) -> Document {
-        let mut document = Document::new("show").titled(self.version.to_string());
+        let mut document = Document::new("history").titled(self.version.to_string());
         document.lead = Text::from(&*self.version.summary);
         let time = self.version.time.filter(|_| !self.version.dirty);
         if let Some(day) = time.map(quantity::day).filter(|day| !day.is_empty()) {
@@ -292,7 +262,7 @@ impl Report for ShowReport {
     }
 }
 
-impl ShowReport {
+impl VersionReport {
     fn experiments_table(&self) -> Table {
         let mut table = Table::new([
             Column::right("experiment"),
@@ -396,7 +366,7 @@ impl ShowReport {
         let reasons = reasons.chain(unmeasured.into_iter().flatten());
         let revision = self.version.revision_arg();
         let filter = [("filter", Some("BENCH"))];
-        let each = self.command_line.suggest("show", &[&revision], &filter);
+        let each = self.command_line.suggest("history", &[&revision], &filter);
         let each = Text::from("every build and execution: ").command(each);
         let reasons = std::iter::once(Text::from(quantity::VALUES)).chain(reasons);
         let notes = reasons.chain(self.worth_examining(&names)).chain([each]);
@@ -475,7 +445,6 @@ impl ShowReport {
             let f = quantity::factor(test.f);
             lines.push(Text::from(format!("layout effect: F {f}, {}", p_value(test.p))));
         }
-        lines.extend(shown.impact.texts());
         blocks.extend(Block::list(lines));
         if !shown.builds.is_empty() {
             blocks.push(Block::Table(shown.builds_table(*unit)));
@@ -577,19 +546,6 @@ impl ShownBuild {
             Cell::from(self.peak_memory.map_or(String::new(), quantity::bytes)),
             Cell::from(quantity::duration(self.cpu_time)),
         ]
-    }
-}
-
-impl ImpactFactors {
-    fn texts(&self) -> Vec<Text> {
-        let levels = [("executions", self.executions), ("builds", self.builds)];
-        let levels = levels.iter().filter_map(|(level, impact)| Some((level, impact.as_ref()?)));
-        let line =
-            |(level, ImpactFactor { factor: with, without_shift, .. }): (&&str, &ImpactFactor)| {
-                let (with, without) = (quantity::factor(*with), quantity::factor(*without_shift));
-                Text::from(format!("impact factor of {level}: {with} ({without} without shift)"))
-            };
-        levels.map(line).collect()
     }
 }
 

@@ -1,4 +1,4 @@
-//! `show` reports everything stored about a version, in any state.
+//! `history REV` reports everything stored about a version, in any state.
 
 use crate::support::TestProject;
 
@@ -24,10 +24,15 @@ fn run(project: &TestProject, revision: &str) {
 fn version_is_shown_with_experiments_components_and_builds() {
     let project = TestProject::of("counted");
     run(&project, "HEAD");
-    let text = project.rbench(&["show"]).ok();
+    let text = project.rbench(&["history", "HEAD"]).ok();
     text.assert_stdout_has(&["3 × 2 × 3", "finished", "rustc ", "changing", "steady", "machine: "]);
+    let tables = text.stdout().matches(" seed  ").count();
+    assert!(tables >= 2, "every build of each benchmark: {}", text.printed());
 
-    let report = project.rbench(&["show", "HEAD", "steady", "--format", "json"]).ok().json("show");
+    let report = project
+        .rbench(&["history", "HEAD", "steady", "--format", "json"])
+        .ok()
+        .json("history-version");
     let [benchmark] = &report["benchmarks"].as_array().unwrap()[..] else { panic!("not one") };
     assert_eq!(benchmark["id"], "steady");
     let builds = benchmark["builds"].as_array().unwrap();
@@ -35,8 +40,8 @@ fn version_is_shown_with_experiments_components_and_builds() {
     assert!(builds.iter().all(|build| build["executions"].as_array().unwrap().len() == 2));
     assert_eq!(benchmark["layout_test"]["degrees_of_freedom"], serde_json::json!([2.0, 3.0]));
     let seed = builds[0]["seed"].to_string();
-    let file = project.beside("show.json");
-    let to_file = ["show", "HEAD", "steady", "--output", file.to_str().unwrap()];
+    let file = project.beside("version.json");
+    let to_file = ["history", "HEAD", "steady", "--output", file.to_str().unwrap()];
     let detail = project.rbench(&to_file).env("COLUMNS", "140").ok();
     let written: serde_json::Value =
         serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
@@ -50,7 +55,8 @@ fn colours_are_used_on_request() {
     let project = TestProject::of("counted");
     run(&project, "HEAD");
     let has_colours = |arguments: &[&str], variable: &str| {
-        let shown = project.rbench(&[&["show"], arguments].concat()).env(variable, "always");
+        let shown =
+            project.rbench(&[&["history", "HEAD"], arguments].concat()).env(variable, "always");
         shown.ok().stdout().contains('\u{1b}')
     };
     assert!(!has_colours(&[], "UNRELATED"));
@@ -65,9 +71,9 @@ fn uncommitted_tree_is_shown_and_unstored_one_gets_a_hint() {
     let project = TestProject::of("counted");
     project.append("src/lib.rs", "/// Uncommitted.\npub fn more() {}\n");
     run(&project, ".");
-    project.rbench(&["show", "."]).ok().assert_stdout_has(&[". (", "+", "changing"]);
+    project.rbench(&["history", "."]).ok().assert_stdout_has(&[". (", "+", "changing"]);
     project.rbench(&["history"]).ok().assert_stdout_has(&["changing"]);
-    let outcome = project.rbench(&["show", "HEAD"]).fails_with(2);
+    let outcome = project.rbench(&["history", "HEAD"]).fails_with(2);
     outcome.assert_stderr_has(&["no results are stored for HEAD", "cargo rbench run HEAD"]);
 }
 
@@ -78,10 +84,10 @@ fn unbuildable_commit_is_shown_with_the_reason() {
     project.commit("Break it");
     project.rbench(&[&["run", "HEAD~1..HEAD"], &QUICK[..]].concat()).run();
     run(&project, "HEAD~1");
-    let text = project.rbench(&["show", "HEAD"]).ok();
+    let text = project.rbench(&["history", "HEAD"]).ok();
     text.assert_stdout_has(&["not built", "could not be built", "cannot compile"]);
-    assert!(!text.stdout().contains("every build and execution"), "{}", text.printed());
-    project.rbench(&["show", "HEAD", "--format", "json"]).ok().json("show");
+    assert!(!text.stdout().contains("all measurements"), "{}", text.printed());
+    project.rbench(&["history", "HEAD", "--format", "json"]).ok().json("history-version");
     let history = project.rbench(&["history", "changing"]).ok();
     history.assert_stdout_has(&["failed"]);
 
@@ -103,7 +109,7 @@ fn failing_benchmark_is_shown_with_the_reason() {
     project.replace("src/lib.rs", "    rounds(700)", "    panic!(\"the table is missing\")");
     project.commit("Break one");
     project.rbench(&[&["run", "HEAD"], &QUICK[..]].concat()).run().assert_exit(4);
-    let text = project.rbench(&["show", "HEAD"]).ok();
+    let text = project.rbench(&["history", "HEAD"]).ok();
     text.assert_stdout_has(&["steady", "failed", "the table is missing", "changing"]);
-    project.rbench(&["show", "HEAD", "--format", "json"]).ok().json("show");
+    project.rbench(&["history", "HEAD", "--format", "json"]).ok().json("history-version");
 }

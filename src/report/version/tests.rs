@@ -1,4 +1,4 @@
-//! The report of `show` for people and for programs.
+//! The report on a version for people and for programs.
 
 use super::*;
 use crate::{
@@ -71,7 +71,7 @@ fn build(seed: u32, stage: Stage, value: f64) -> ShownBuild {
 }
 
 /// One benchmark in two metrics, one that failed, and one that chose not to run.
-fn report(detailed: bool) -> ShowReport {
+fn report(detailed: bool) -> VersionReport {
     let failed = ShownBenchmark {
         experiment: 1,
         value: ShownValue::default(),
@@ -95,8 +95,6 @@ fn report(detailed: bool) -> ShowReport {
     };
     let mut wall = shown("words/1024", Metric::wall(), 4384.0);
     if detailed {
-        let impact = ImpactFactor { factor: 1.8, without_shift: f64::INFINITY };
-        wall.impact = ImpactFactors { executions: None, builds: Some(impact) };
         wall.builds = vec![
             build(1, Stage::First, 4300.0),
             build(2, Stage::First, 5300.0),
@@ -104,7 +102,7 @@ fn report(detailed: bool) -> ShowReport {
         ];
     }
     let failure = Some("cannot build bench target `work`".to_owned());
-    ShowReport {
+    VersionReport {
         version: version("HEAD", 'b'),
         criteria: Criteria { estimator: Some(Estimator::Mean), ..Criteria::default() },
         experiments: vec![
@@ -118,11 +116,11 @@ fn report(detailed: bool) -> ShowReport {
         ],
         benchmarks: vec![wall, shown("words/1024", memory(), 3.2e6), failed, skipped, unaffected],
         detailed,
-        command_line: given("show HEAD words -p parser"),
+        command_line: given("history HEAD words -p parser"),
     }
 }
 
-fn range(versions: Vec<ShowReport>) -> RangeReport {
+fn range(versions: Vec<VersionReport>) -> RangeReport {
     RangeReport {
         criteria: Criteria::default(),
         versions,
@@ -144,7 +142,7 @@ fn details_table_has_a_row_for_each_build() {
 #[test]
 fn json_keeps_its_schema() {
     for detailed in [false, true] {
-        assert_keeps("show", &report(detailed));
+        assert_keeps("history-version", &report(detailed));
         let range = range(vec![report(detailed), report(false)]);
         assert_keeps("run-range", &range);
     }

@@ -1,10 +1,9 @@
-//! `cargo rbench show`: reports the stored results of one version. It measures nothing.
+//! The stored results of one version: `cargo rbench history REV`, and the report of `run`.
 
 use std::{collections::BTreeMap, rc::Rc};
 
-use super::{output::Output, stored_project};
 use crate::{
-    cli::{GivenOptions, ShowArgs},
+    cli::{GivenOptions, HistoryArgs},
     compare::archive,
     config::VerdictSettings,
     console::Console,
@@ -13,54 +12,48 @@ use crate::{
     git::Repository,
     harness::Filter,
     model::{Benchmark, Execution, LayoutSeed, Metric, Stage, Unmeasured, Version},
-    report::show::{ImpactFactors, ShowReport, ShownBenchmark, ShownBuild, ShownExperiment},
+    report::version::{ShownBenchmark, ShownBuild, ShownExperiment, VersionReport},
     shell::CommandLine,
     stats::{Criteria, Scratch, slow},
     store::{Store, StoredExecution, StoredExperiment},
     verdict::{BenchmarkResults, DecisionOptions, Results, Verdicts, VersionRef},
 };
 
-pub fn run(args: &ShowArgs) -> Result<Exit> {
-    let console = Console::attach();
-    let output = Output::with_files(args.format, &args.output.files)?;
-    let project = stored_project(&args.target.project)?;
-    project.check_tables(&[&args.revision], &console)?;
-    let verdicts = VerdictSettings::resolve(&project.file, &args.criteria)?;
-    let patterns = args.filter.patterns();
-    let filter = Filter::new(&patterns, args.filter.exact, (&args.target).into());
-    let store = archive::store(&project, &console, &args.given)?;
-    let experiments = store.experiments()?;
-    if experiments.is_empty() {
-        return Err(archive::nothing_stored(store.path(), &args.given));
-    }
-    let version = find(&args.revision, &project.repository, &experiments);
-    let version = args.given.revision_or_filter(version, "show", &["HEAD"], &args.revision)?;
-    let command_line = Rc::new(args.given.clone());
+/// Reports every build and execution of the stored benchmarks that the arguments select.
+pub(super) fn report(
+    args: &HistoryArgs,
+    version: &Version,
+    store: &Store<'_>,
+    verdicts: &VerdictSettings,
+    console: &Console,
+) -> Result<VersionReport> {
+    let filter = Filter::new(&args.filter.patterns(), args.filter.exact, (&args.target).into());
+    let (experiments, command_line) = (store.experiments()?, Rc::new(args.given.clone()));
     let (mut reports, mut failure) = (Vec::new(), None);
     for verdicts in verdicts.kinds() {
         let experiments = with_kind(experiments.clone(), &verdicts);
-        let shown = Shown::new(&store, &version, experiments, command_line.clone());
-        let report = shown.require_places(&args.given).and_then(|()| {
-            let benchmarks = shown.benchmarks(&filter)?;
-            shown.results.check_metrics(&verdicts.metrics, &benchmarks)?;
-            shown.report(&benchmarks, !patterns.is_empty(), &verdicts)
+        let stored = StoredVersion::new(store, version, experiments, command_line.clone());
+        let report = stored.require_places(&args.given).and_then(|()| {
+            let benchmarks = stored.benchmarks(&filter)?;
+            stored.results.check_metrics(&verdicts.metrics, &benchmarks)?;
+            stored.report(&benchmarks, true, &verdicts)
         });
         match report {
             Ok(report) => reports.push(report),
             Err(one) => failure = failure.or(Some(one)),
         }
     }
-    match (reports.into_iter().reduce(ShowReport::with), failure) {
-        (Some(report), None) => output.write(&report)?,
+    let report = reports.into_iter().reduce(VersionReport::with);
+    match (report, failure) {
+        (Some(report), None) => Ok(report),
         (Some(report), Some(failure)) => {
             console.line(&format!("warning: {failure}"));
-            output.write(&report)?;
+            Ok(report)
         }
         (None, failure) => {
-            return Err(failure.unwrap_or_else(|| archive::not_stored(&version, &args.given)));
+            Err(failure.unwrap_or_else(|| archive::not_stored(version, &args.given)))
         }
     }
-    Ok(Exit::Success)
 }
 
 /// The experiments that measured these kinds of metrics. Only `diagnose` reports a diagnosis.
@@ -73,32 +66,32 @@ fn with_kind(
     experiments
 }
 
-/// Reports stored results of these benchmarks for a command that has just measured them. Missing metrics are then a
+/// Reports these benchmarks, one line for each, for a command that has just measured them. Missing metrics are then a
 /// warning, not an error.
-pub fn show_version(
+pub fn measured_version(
     store: &Store<'_>,
     version: &Version,
     benchmarks: &[Benchmark],
     verdicts: &VerdictSettings,
     given: &Rc<GivenOptions>,
     console: &Console,
-) -> Result<ShowReport> {
+) -> Result<VersionReport> {
     let experiments = store.experiments()?;
     let mut reports = Vec::new();
     for verdicts in verdicts.kinds() {
         let experiments = with_kind(experiments.clone(), &verdicts);
-        let shown = Shown::new(store, version, experiments, given.clone());
-        if let Err(failure) = shown.results.check_metrics(&verdicts.metrics, benchmarks) {
+        let stored = StoredVersion::new(store, version, experiments, given.clone());
+        if let Err(failure) = stored.results.check_metrics(&verdicts.metrics, benchmarks) {
             console.line(&format!("warning: {failure}"));
         }
-        reports.push(shown.report(benchmarks, false, &verdicts)?);
+        reports.push(stored.report(benchmarks, false, &verdicts)?);
     }
     let none = || Error::new(Exit::Internal, "there is no metric to show");
-    reports.into_iter().reduce(ShowReport::with).ok_or_else(none)
+    reports.into_iter().reduce(VersionReport::with).ok_or_else(none)
 }
 
 /// Resolves a revision in the repository, or in the store if the commit is gone from the repository.
-fn find(
+pub(super) fn find(
     revision: &str,
     repository: &Repository,
     experiments: &[StoredExperiment],
@@ -119,7 +112,7 @@ fn find(
     })
 }
 
-struct Shown<'s> {
+struct StoredVersion<'s> {
     store: &'s Store<'s>,
     version: Version,
     /// The experiments that measured the version.
@@ -129,7 +122,7 @@ struct Shown<'s> {
     command_line: Rc<dyn CommandLine>,
 }
 
-impl<'s> Shown<'s> {
+impl<'s> StoredVersion<'s> {
     fn new(
         store: &'s Store<'s>,
         version: &Version,
@@ -172,8 +165,8 @@ impl<'s> Shown<'s> {
         benchmarks: &[Benchmark],
         detailed: bool,
         verdicts: &VerdictSettings,
-    ) -> Result<ShowReport> {
-        let mut report = ShowReport {
+    ) -> Result<VersionReport> {
+        let mut report = VersionReport {
             version: self.version.clone(),
             criteria: verdicts.criteria,
             experiments: self.places.iter().map(|place| self.experiment(*place)).collect(),
@@ -297,15 +290,12 @@ impl NewestExperiment<'_> {
         shown.failures.dedup();
         let Some(metric) = metric else { return Ok(shown) };
         let estimator = results.estimator(place, stage, criteria);
-        if let Some(data) = results.measurements(place, stage, metric, estimator)? {
-            if let Some(summary) = &shown.summary {
-                let builds: Vec<f64> = summary.builds().iter().map(|build| build.value).collect();
-                let options = Options { min_effect: criteria.min_effect, ..Options::default() };
-                shown.hints = hints(&data, &builds, &options);
-            }
-            if detailed {
-                shown.impact = ImpactFactors::estimate(&data, estimator, criteria.seed);
-            }
+        if let Some(data) = results.measurements(place, stage, metric, estimator)?
+            && let Some(summary) = &shown.summary
+        {
+            let builds: Vec<f64> = summary.builds().iter().map(|build| build.value).collect();
+            let options = Options { min_effect: criteria.min_effect, ..Options::default() };
+            shown.hints = hints(&data, &builds, &options);
         }
         if detailed {
             for stage in [Stage::First, Stage::Second] {
