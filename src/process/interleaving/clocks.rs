@@ -111,6 +111,8 @@ unsafe fn exact_time(id: c_int, out: *mut Timespec, page: &Page) -> c_int {
     let out = unsafe { &mut *out };
     let left_out = match moment.left_out() {
         Some(left_out) => left_out,
+        // SAFETY: the arguments are the caller's.
+        None if threads::wait_for_time() => return unsafe { exact_time(id, out, page) },
         None => {
             *out = still_time(id);
             return 0;
@@ -155,6 +157,10 @@ unsafe fn coarse_time(id: c_int, out: *mut Timespec, page: &Page) -> c_int {
         // SAFETY: as above.
         None => return unsafe { unchanged_time(id, out) },
     };
+    if moment.left_out().is_none() && threads::wait_for_time() {
+        // SAFETY: as above.
+        return unsafe { coarse_time(id, out, page) };
+    }
     // SAFETY: the call has written the time there.
     let out = unsafe { &mut *out };
     let last = SHOWN[(id % 2) as usize].load(Relaxed);

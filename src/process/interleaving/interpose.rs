@@ -69,17 +69,19 @@ fn change(page: &Page, id: c_int, reading: i64) -> Option<Changed> {
         return None;
     }
     let ahead = note_ahead(id);
-    let now = reading - ahead;
-    if is_alone {
+    let now = if is_alone {
+        let now = reading - ahead;
         TIME.settle(now, &Own);
+        now
     } else {
-        TIME.stand_still(now);
-    }
+        TIME.stand_still_for_all(&Own)
+    };
     if is_hurrying {
         TIME.hurry();
     }
     let raw = if is_over { note_ahead(CLOCK_MONOTONIC_RAW) } else { 0 };
     let now = if is_over { switch_if_due(page, now) } else { TIME.go_on(&Own) };
+    threads::release();
     let changed = TIME.read(now).map(|time| Changed {
         shown: Timespec::of(time + ahead),
         kept: TIME.without_gain(now),
@@ -197,7 +199,12 @@ fn switch_if_due(page: &Page, now: i64) -> i64 {
         page.began.store(nanoseconds(CLOCK_MONOTONIC), Relaxed);
         pass(page);
         wait(page);
+        let beside = TIME.add_work(i64::MAX, &Own);
+        let begin = nanoseconds(CLOCK_MONOTONIC);
         threads::go_on();
+        // Those that continue first work until all do, on several CPUs at once.
+        let first = TIME.add_work(nanoseconds(CLOCK_MONOTONIC) - begin, &Own);
+        page.held[own].fetch_add(beside + first, Relaxed);
         go_on(page)
     } else {
         // The partner continues without this process.
@@ -297,7 +304,8 @@ fn in_real_time(point: &Timespec) -> Timespec {
 #[no_mangle]
 unsafe extern "C" fn send(socket: c_int, bytes: *const c_void, size: usize, flags: c_int) -> isize {
     let page = PAGE.load(Acquire);
-    if !page.is_null() && is_owner() {
+    // The first thread says it, also while another one hands over.
+    if !page.is_null() && thread() == PROCESS.load(Relaxed) {
         // SAFETY: the mapping lasts as long as the process.
         let speed = unsafe { &*page }.warm_up_speed[MEMBER.load(Relaxed)].load(Relaxed);
         if speed > 1 {

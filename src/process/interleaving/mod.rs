@@ -303,7 +303,7 @@ impl InterleavedProcess {
         self.index
     }
 
-    /// The total length of its time slices; none before it has joined.
+    /// The total length of its time slices, and what its other threads did beside the partner; none before it has joined.
     pub fn own_time(&self) -> Result<Option<Duration>> {
         if !self.has(offset_of!(Page, joined))? {
             return Ok(None);

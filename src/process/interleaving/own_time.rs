@@ -246,6 +246,18 @@ impl OwnTime {
         self.stop(now, 0);
     }
 
+    /// Stops the time for all threads, without excluding anything before, and returns the real time of that moment.
+    pub fn stand_still_for_all(&self, clocks: &impl Clocks) -> i64 {
+        let mut now = clocks.now();
+        if let State::Behind(left_out) = self.state() {
+            self.set(State::Still(now - left_out));
+            // Before it stood still, another thread may have shown a later time, from which it must not go back.
+            now = clocks.now();
+            self.set(State::Still(now - left_out));
+        }
+        now
+    }
+
     /// Stops the time at `now`, and excludes the intervals in which others had the CPU since the clock was read last:
     /// by the kernel's account, they are no CPU time of the process. Nor are its waits for a lock, a disk or a timer,
     /// but these stay included.
@@ -303,14 +315,23 @@ impl OwnTime {
         now
     }
 
-    /// The same, after the thread has waited for its partner. What its other threads have done since they were last
-    /// [asked](Self::worked) is work of the process: alone, it would have had the CPU for that.
-    pub fn go_on_after_wait(&self, clocks: &impl Clocks) -> i64 {
-        let worked = self.worked(clocks);
-        // A faster time has gone ahead already, and only shows how long an iteration is.
-        if let (State::Still(stood), 1) = (self.state(), self.speed.load(Relaxed)) {
-            self.set(State::Still(stood + worked));
+    /// While it stands still: goes ahead by what the other threads have done since they were last [asked](Self::worked), but by
+    /// at most `most`. This is work of the process: alone, it would have had the CPU for that. Returns by how much it went
+    /// ahead.
+    pub fn add_work(&self, most: i64, clocks: &impl Clocks) -> i64 {
+        let worked = self.worked(clocks).min(most);
+        match (self.state(), self.speed.load(Relaxed)) {
+            (State::Still(stood), 1) => {
+                self.set(State::Still(stood + worked));
+                worked
+            }
+            // A faster time has gone ahead already, and only shows how long an iteration is.
+            _ => 0,
         }
+    }
+
+    /// Resumes the time as [`go_on`](Self::go_on) does, after the thread has waited for its partner.
+    pub fn go_on_after_wait(&self, clocks: &impl Clocks) -> i64 {
         self.waits.store(clocks.waits(), Relaxed);
         self.delay.store(clocks.delay().unwrap_or(0), Relaxed);
         self.cpu_time.store(clocks.cpu_time(), Relaxed);

@@ -33,7 +33,7 @@ pub struct Page {
     pub quantum: AtomicI64,
     /// Start of the current time slice.
     pub began: AtomicI64,
-    /// Total length of each process's past time slices.
+    /// Total length of each process's past time slices, and the time in which its other threads worked beside them.
     pub held: [AtomicI64; 2],
     /// Number of times that each process has handed over.
     pub passed: [AtomicU64; 2],

@@ -136,6 +136,12 @@ fn main() {
             unsafe { pthread_sigmask(0, &[u64::MAX; 16], 0) };
             until_done(count);
         }
+        "times" => until_done(|| {
+            count();
+            let begin = Instant::now();
+            for _ in 0..1_000 { black_box(0); }
+            assert!(begin.elapsed() > Duration::ZERO);
+        }),
         "starts" => until_done(|| { thread::spawn(count).join().unwrap() }),
         "executes" => until_done(|| { assert!(Command::new("/bin/true").status().unwrap().success()) }),
         "sleeps" => {
@@ -520,7 +526,7 @@ fn with_threads(kind: &str) -> [(InterleavedUse, String); 2] {
 
 #[test]
 fn other_threads_run_only_in_the_slices_of_their_process() {
-    for kind in ["counts", "starts", "sleeps"] {
+    for kind in ["counts", "times", "starts", "sleeps"] {
         for (taken, partner_ran) in with_threads(kind) {
             assert!(taken.passed > 0 && taken.time_read && !taken.given_up, "{kind}: {taken:?}");
             assert_eq!(partner_ran, "0", "{kind}");

@@ -15,7 +15,8 @@ use core::{
 };
 
 use super::{
-    clock_gettime, is_owner, page::Page, system::*, thread, BEGAN, OWNER, OWNER_POINTER, PROCESS,
+    clock_gettime, is_owner, own_time::State, page::Page, system::*, thread, BEGAN, OWNER,
+    OWNER_POINTER, PROCESS, TIME,
 };
 
 /// The signal that stops a thread: programs hardly use one of this number.
@@ -44,6 +45,8 @@ static BUSY: Threads = [FREE; MOST];
 const NEAR: usize = 8;
 /// Number of threads that wait for the end of a stop.
 static PARKED: AtomicU32 = AtomicU32::new(0);
+/// Number of threads that wait for the time to go on.
+static HELD: AtomicU32 = AtomicU32::new(0);
 /// Changes when another thread has parked.
 static NEWS: AtomicU32 = AtomicU32::new(0);
 /// The last time when a thread found out whether the one that hands over waits, by the real clock.
@@ -233,6 +236,39 @@ pub fn go_on() {
             return;
         }
         wait_while(&PARKED, parked, PAUSE);
+    }
+}
+
+/// Waits until the time runs, in a thread that reads the clock before it is stopped, or continues before the others do: what
+/// it measured meanwhile would take no time. False in a thread that must not wait: the one that hands over, and that of a
+/// forked process, whose time nobody lets go on.
+#[cold]
+#[inline(never)]
+pub fn wait_for_time() -> bool {
+    // SAFETY: it takes nothing.
+    if !is_active() || is_owner() || (unsafe { getpid() }) as u32 != PROCESS.load(Relaxed) {
+        return false;
+    }
+    let is_still = || matches!(TIME.state(), State::Still(_));
+    keep_errno(|| {
+        HELD.fetch_add(1, SeqCst);
+        while is_still() {
+            let stops = STOPS.load(SeqCst);
+            if is_stop(stops) {
+                park(thread());
+            } else {
+                wait_while(&STOPS, stops, PAUSE);
+            }
+        }
+        HELD.fetch_sub(1, SeqCst);
+    });
+    true
+}
+
+/// The time goes on: wakes the threads that wait for it.
+pub fn release() {
+    if HELD.load(SeqCst) > 0 {
+        wake(&STOPS);
     }
 }
 

@@ -117,6 +117,7 @@ impl Process {
             self.time.settle(now, &self.world);
             if is_over {
                 self.world.wait(TURN);
+                self.time.add_work(i64::MAX, &self.world);
                 now = self.time.go_on_after_wait(&self.world);
                 self.turn.set(now);
             } else {
@@ -271,9 +272,44 @@ fn own_time_includes_work_beside_the_partner() {
     process.time.settle(process.world.now(), &process.world);
     process.world.wait(TURN);
     process.world.work_elsewhere(40_000);
+    let added = process.time.add_work(i64::MAX, &process.world);
+    assert_eq!(added, 40_000);
     let now = process.time.go_on_after_wait(&process.world);
     let took = process.time.read(now).unwrap() - begin;
-    assert!((TURN + 40_000..TURN + 40_000 + UNNOTICED).contains(&took), "{took}");
+    assert!((TURN + added..TURN + added + UNNOTICED).contains(&took), "{took}");
+}
+
+#[test]
+fn time_does_not_go_back_for_threads_that_read_it_before_it_stood_still() {
+    const TAKEN: i64 = 10_000_000;
+    // The thread that stops the time loses the CPU before and after its first reading, and before the second one. Meanwhile
+    // others show later times.
+    for step in 0..3 {
+        let process = Process::new(&[]);
+        let (begin, first) = (process.world.now.get(), process.world.step.get());
+        process.world.interruptions.replace(vec![(first + step, TAKEN)]);
+        let State::Behind(left_out) = process.time.state() else { panic!("it runs") };
+        let now = process.time.stand_still_for_all(&process.world);
+        let State::Still(stood) = process.time.state() else { panic!("it stands still") };
+        assert_eq!(stood, now - left_out);
+        assert!(now - begin >= TAKEN, "{step}");
+    }
+}
+
+#[test]
+fn threads_that_work_at_once_take_the_time_of_one() {
+    let process = Process::new(&[]);
+    let begin = process.read();
+    process.world.run(TURN);
+    process.time.settle(process.world.now(), &process.world);
+    process.world.wait(TURN);
+    process.world.work_elsewhere(80_000);
+    assert_eq!(process.time.add_work(50_000, &process.world), 50_000);
+    // It was asked for all of it.
+    assert_eq!(process.time.add_work(i64::MAX, &process.world), 0);
+    let now = process.time.go_on_after_wait(&process.world);
+    let took = process.time.read(now).unwrap() - begin;
+    assert!((TURN + 50_000..TURN + 50_000 + UNNOTICED).contains(&took), "{took}");
 }
 
 #[test]
