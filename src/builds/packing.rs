@@ -429,6 +429,8 @@ fn linker_arguments(response: &str) -> Vec<String> {
     while let Some(word) = words.next() {
         match word.as_str() {
             "--chroot" | "-o" => drop(words.next()),
+            // GCC names this file at random for its plugin, which LLD does not load: each version would have other options.
+            _ if word.starts_with("-plugin-opt=-fresolution=") => {}
             _ => arguments.push(word),
         }
     }
@@ -520,8 +522,9 @@ mod tests {
     }
 
     #[test]
-    fn response_names_neither_output_nor_root() {
-        let response = "--chroot .\n-pie\n-o \"a b\"\nusr/lib/crt1.o\n-L usr/lib\n-l c\n";
+    fn response_names_neither_output_nor_root_nor_temporary_files() {
+        let response = "--chroot .\n-plugin-opt=-fresolution=/tmp/ccYi5nuT.res\n-pie\n-o \"a b\"\nusr/lib/crt1.o\n\
+            -L usr/lib\n-l c\n";
         let expected = ["-pie", "usr/lib/crt1.o", "-L", "usr/lib", "-l", "c"];
         assert_eq!(linker_arguments(response), expected);
     }
