@@ -7,10 +7,13 @@ use std::{collections::BTreeSet, fs, path::Path, process::Command};
 
 use serde_json::Value;
 
-use crate::support::{
-    TestProject, rbench,
-    script::{logging, script},
-    tree,
+use crate::{
+    harness::libtest::assert_nightly,
+    support::{
+        TestProject, rbench,
+        script::{logging, script},
+        tree,
+    },
 };
 
 const ONE: [&str; 4] = ["--config", "build.strategy=relink", "--builds", "2"];
@@ -299,14 +302,7 @@ fn rustc_wrappers_of_the_user_are_called() {
 #[test]
 fn toolchain_file_of_a_version_applies_to_it_alone() {
     let project = TestProject::of("settings");
-    let mut list = Command::new("rustup");
-    rbench::hermetic(&mut list, &project.home());
-    let toolchains = list.args(["toolchain", "list"]).output().map(|output| output.stdout);
-    let toolchains = String::from_utf8(toolchains.unwrap_or_default()).unwrap();
-    if !toolchains.contains("nightly-") {
-        eprintln!("skipped: the toolchain `nightly` is not installed");
-        return;
-    }
+    assert_nightly();
     project.write("rust-toolchain.toml", "[toolchain]\nchannel = 'nightly'\n");
     project.commit("Use nightly");
     project.git(&["rm", "--quiet", "rust-toolchain.toml"]);

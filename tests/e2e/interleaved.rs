@@ -17,7 +17,7 @@ use cargo_rbench::{
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::{
-    harness::libtest::there_is_a_nightly,
+    harness::libtest::assert_nightly,
     support::{
         TestProject,
         rbench::{PROGRAM, Rbench, host_path},
@@ -237,9 +237,8 @@ fn benchmark_failing_only_interleaved_runs_sequentially() {
 #[ignore = "takes long"]
 fn benchmark_with_one_version_slower_interleaved_runs_sequentially() {
     // The fixture knows by its addresses that it is interleaved.
-    if !Command::new("setarch").args(["-R", "true"]).status().is_ok_and(|status| status.success()) {
-        return;
-    }
+    let setarch = Command::new("setarch").args(["-R", "true"]).status();
+    assert!(setarch.is_ok_and(|status| status.success()), "addresses cannot be fixed here");
     let project = project();
     let only = ["--filter", "^bad$", "--config", "experiment.warm-up=2ms"];
     for version in ["HEAD", "BASE"] {
@@ -458,9 +457,7 @@ fn forks_of_harnesses_give_every_planned_measurement() {
 #[test]
 #[ignore = "takes long"]
 fn libtest_gives_its_samples() {
-    if !there_is_a_nightly() {
-        return;
-    }
+    assert_nightly();
     let project = TestProject::of("libtest");
     let arguments = [&COMPARE[..2], &["HEAD"; 2], &COMPARE[4..15], &["-n", "50", "count"]].concat();
     let rbench = project.rbench(&arguments).env("PATH", host_path());

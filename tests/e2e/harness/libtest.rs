@@ -13,18 +13,17 @@ use crate::support::fixture::Fixture;
 
 pub(super) static LIBTEST: Fixture = Fixture::with_toolchain("libtest", "nightly");
 
-/// True if an installed toolchain has `#[bench]`.
-pub(crate) fn there_is_a_nightly() -> bool {
+/// Only a nightly toolchain has `#[bench]`.
+pub(crate) fn assert_nightly() {
     let rustc = Command::new("rustc").args(["+nightly", "--version"]).output();
-    rustc.is_ok_and(|output| output.status.success())
+    let is_installed = rustc.is_ok_and(|output| output.status.success());
+    assert!(is_installed, "this test needs `rustup toolchain install nightly`");
 }
 
 #[test]
 #[ignore = "takes long"]
 fn listed_benchmarks_give_one_measurement_each() {
-    if !there_is_a_nightly() {
-        return;
-    }
+    assert_nightly();
     let executable = LIBTEST.executable("same");
     let mut listed = ids(&Libtest, executable);
     listed.sort();
