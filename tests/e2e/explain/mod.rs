@@ -56,14 +56,13 @@ fn assert_sums(explanation: &Value) {
 #[test]
 #[ignore = "takes long"]
 fn planted_changes_are_explained_by_the_changed_functions() {
-    for benchmark in ["calls", "slower", "dynamic"] {
-        let planted = PLANTED.iter().find(|planted| planted.benchmark == benchmark).unwrap();
-        let explanation = explained(benchmark);
+    for planted in &PLANTED {
+        let explanation = explained(planted.benchmark);
         assert_sums(&explanation);
         let first = &explanation["functions"][0];
-        assert_eq!(first["name"], planted.function, "{benchmark}");
+        assert_eq!(first["name"], planted.function, "{}", planted.benchmark);
         assert_eq!(first["code"]["kind"], "changed");
-        assert!(number(&first["caused"]) > 100.0, "{first}");
+        assert!(number(&first["caused"]).abs() > 100.0, "{first}");
     }
 }
 
