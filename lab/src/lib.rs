@@ -5,6 +5,8 @@ use std::{error::Error, path::Path, process::ExitCode};
 pub use project::Project;
 pub use working_tree::WorkingTree;
 
+pub mod criterion;
+pub mod executables;
 mod project;
 pub mod rbench;
 mod working_tree;

@@ -1,4 +1,4 @@
-//! Checks that allocations are counted exactly.
+//! Counts of known allocations and the time of each: docs/research/counts.md, "Allocations".
 //!
 //! `cargo run --release -p lab --bin allocations` counts the allocations of benchmarks of the
 //! fixture `allocations`, by each harness, with several global allocators, without and with LTO,
@@ -16,7 +16,7 @@ use std::{
     time::Instant,
 };
 
-use cargo_metadata::{Message, TargetKind, semver::Version};
+use cargo_metadata::semver::Version;
 use cargo_rbench::{
     harness::{
         Conditions, Criterion, Divan, Executable, Harness, Libtest, Native, count_allocations,
@@ -163,26 +163,17 @@ fn build(
     lto: &str,
 ) -> Result<Vec<Executable>, Box<dyn Error>> {
     let directory = project.tree.path();
-    let output = Command::new("cargo")
-        .args(["+nightly", "bench", "--no-run", "--benches", "--features", "libtest", "--features"])
-        .args([allocator, "--message-format=json-render-diagnostics", "--target-dir"])
+    let mut cargo = Command::new("cargo");
+    cargo
+        .args(["+nightly", "bench", "--benches", "--features", "libtest", "--features", allocator])
+        .arg("--target-dir")
         .arg(project.scratch().join("target"))
         .env("CARGO_PROFILE_BENCH_LTO", lto)
         .env_remove("RUSTUP_TOOLCHAIN")
-        .current_dir(directory)
-        .output()?;
-    if !output.status.success() {
-        return Err(String::from_utf8_lossy(&output.stderr).into());
-    }
-    let mut executables = Vec::new();
-    for message in Message::parse_stream(&output.stdout[..]) {
-        let Message::CompilerArtifact(artifact) = message? else { continue };
-        if artifact.target.kind == [TargetKind::Bench] {
-            // Copied because the next build replaces it.
-            let path = artifact.executable.ok_or("no executable")?.into_std_path_buf();
-            let (target, directory) = (artifact.target.name, directory.to_owned());
-            executables.push(Executable { target, path, directory, ..Executable::default() });
-        }
-    }
-    Ok(executables)
+        .current_dir(directory);
+    let built = lab::executables::built_by(&mut cargo)?.into_iter().map(|(target, path)| {
+        let directory = directory.to_owned();
+        Executable { target, path, directory, ..Executable::default() }
+    });
+    Ok(built.collect())
 }

@@ -1,6 +1,6 @@
 //! The named levels of noise.
 
-use std::time::Duration;
+use std::{fmt, time::Duration};
 
 use clap::ValueEnum;
 
@@ -43,15 +43,11 @@ impl Level {
         };
         Some(Bursts { share, longest: Duration::from_millis(longest), wave, swept })
     }
+}
 
-    /// The name in tables.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Quiet => "quiet",
-            Self::Ordinary => "ordinary",
-            Self::Hosted => "hosted",
-            Self::Bad => "bad",
-            Self::Throttled => "throttled",
-        }
+impl fmt::Display for Level {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let value = self.to_possible_value();
+        formatter.write_str(value.as_ref().map_or("", |value| value.get_name()))
     }
 }

@@ -1,6 +1,7 @@
-//! Makes noise on this machine at named levels, and compares what three tools call changed meanwhile.
+//! The table of docs/research/noise.md, "Three tools": makes noise on this machine at named levels, and compares what three
+//! tools call changed meanwhile.
 //!
-//! `cargo run --release -p lab --bin noise study` is the study of docs/research/noise.md: level × tool, with a commit that adds
+//! `cargo run --release -p lab --bin noise study` is that study: level × tool, with a commit that adds
 //! a function which nothing calls, and one that gives two of ten functions 5 % more work. `--quick` is one such round of
 //! rbench at the level of hosted runners; `.ci/run` ends with it. `noise make LEVEL` only makes the noise, until it is
 //! interrupted: at the priority that it has, so begin it with `chrt --fifo 1`.

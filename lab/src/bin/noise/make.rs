@@ -67,7 +67,7 @@ fn maker(level: Level) -> Result<Child, Box<dyn Error>> {
     let mut with_priority = Command::new("chrt");
     with_priority.args(["--fifo", "1"]).arg(&program);
     for mut command in [with_priority, Command::new(&program)] {
-        let Ok(mut child) = command.args(["make", level.name()]).stdin(Stdio::null()).spawn()
+        let Ok(mut child) = command.args(["make", &level.to_string()]).stdin(Stdio::null()).spawn()
         else {
             continue;
         };
@@ -116,7 +116,7 @@ impl Drop for Throttle {
 /// Makes the noise of a level in this process, which then only ends by a signal.
 pub fn forever(level: Level) -> Result<(), Box<dyn Error>> {
     let Some(bursts) = level.bursts() else {
-        return Err(format!("level {} has no bursts", level.name()).into());
+        return Err(format!("level {level} has no bursts").into());
     };
     // Nobody could stop a process of real-time priority whose study was killed.
     set_parent_process_death_signal(Some(Signal::TERM))?;

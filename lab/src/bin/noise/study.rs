@@ -62,8 +62,7 @@ impl Tally {
         let [fewest, unchanged, most] = range(&self.unchanged);
         let [fast, seconds, slow] = range(&self.seconds);
         format!(
-            "| {} | {} | {false_calls} of {equal} | {named} of {changed} | {wrong} | {unchanged:.0} ({fewest:.0} to {most:.0}) | {seconds:.1} ({fast:.1} to {slow:.1}) | {sequential} | {contradictory} |",
-            level.name(),
+            "| {level} | {} | {false_calls} of {equal} | {named} of {changed} | {wrong} | {unchanged:.0} ({fewest:.0} to {most:.0}) | {seconds:.1} ({fast:.1} to {slow:.1}) | {sequential} | {contradictory} |",
             tool.name(),
         )
     }
@@ -99,7 +98,7 @@ pub fn run(options: &StudyOptions) -> Result<bool, Box<dyn Error>> {
                     let noise = Noise::start(level)?;
                     let answer = tools.compare(tool, &noise, ["base", head], round)?;
                     drop(noise);
-                    let name = format!("{}-{}-{head}-{round}", level.name(), tool.name());
+                    let name = format!("{level}-{}-{head}-{round}", tool.name());
                     eprintln!("{name}: {:.1} s{}", answer.seconds, calls(&answer));
                     if let Some(keep) = &options.keep {
                         fs::create_dir_all(keep)?;

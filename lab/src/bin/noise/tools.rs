@@ -9,8 +9,11 @@ use std::{
     time::Instant,
 };
 
-use cargo_metadata::Message;
-use lab::WorkingTree;
+use lab::{
+    WorkingTree,
+    criterion::{self, Word},
+    executables,
+};
 use serde_json::Value;
 
 use super::make::Noise;
@@ -164,7 +167,9 @@ impl<'a> Tools<'a> {
             report = self.output_of(command)?;
         }
         let seconds = start.elapsed().as_secs_f64();
-        Ok(Answer { rows: rows_of_criterion(&String::from_utf8_lossy(&report)), seconds, report })
+        let verdicts = criterion::verdicts(&String::from_utf8_lossy(&report)).into_iter();
+        let rows = verdicts.map(|(name, verdict)| (name, row_of_criterion(verdict))).collect();
+        Ok(Answer { rows, seconds, report })
     }
 
     /// The executable of a version's benchmarks for one of the other tools, built by plain cargo once.
@@ -181,7 +186,7 @@ impl<'a> Tools<'a> {
         let force = &mut git2::build::CheckoutBuilder::new();
         git.checkout_tree(commit.as_object(), Some(force.force()))?;
         let mut cargo = Command::new(lab::rbench::cargo());
-        cargo.args(["bench", "--no-run", "--quiet", "--message-format", "json", "--target-dir"]);
+        cargo.args(["bench", "--target-dir"]);
         cargo.arg(self.scratch.join("target"));
         if is_tango {
             let package = self.scratch.join("tango");
@@ -197,14 +202,7 @@ impl<'a> Tools<'a> {
         } else {
             cargo.args(["--bench", self.target]).current_dir(self.tree.path());
         }
-        let output = cargo.stdin(Stdio::null()).stderr(Stdio::inherit()).output()?;
-        let mut executable = None;
-        for message in Message::parse_stream(&output.stdout[..]) {
-            if let Message::CompilerArtifact(artifact) = message? {
-                executable = artifact.executable.or(executable);
-            }
-        }
-        let executable = executable.ok_or("cargo built no executable")?;
+        let (_, executable) = executables::built_by(&mut cargo)?.pop().ok_or("no executable")?;
         fs::copy(executable, &kept)?;
         Ok(kept)
     }
@@ -267,37 +265,9 @@ fn row_of_tango(line: &str) -> Option<(String, Row)> {
     Some((name.trim().to_owned(), Row::of_another_tool(called, false)))
 }
 
-/// The name begins a paragraph, and a verdict ends it.
-fn rows_of_criterion(report: &str) -> BTreeMap<String, Row> {
-    let mut rows = BTreeMap::new();
-    let (mut name, mut percent) = (String::new(), 0.0);
-    for line in report.lines() {
-        if let Some((first, _)) = line.split_once("time:") {
-            if !first.trim().is_empty() {
-                first.trim().clone_into(&mut name);
-            }
-        } else if !line.starts_with(' ') && !line.is_empty() {
-            line.trim().clone_into(&mut name);
-        } else if let Some((_, change)) = line.split_once("change: [") {
-            let middle = change.split_whitespace().nth(1).unwrap_or_default();
-            percent = middle.trim_end_matches('%').replace('−', "-").parse().unwrap_or(0.0);
-        } else if let Some(called) = called_by_criterion(line.trim()) {
-            let row = Row::of_another_tool(
-                called.then_some(percent),
-                !called && line.contains("No change"),
-            );
-            rows.insert(name.clone(), row);
-        }
-    }
-    rows
-}
-
-fn called_by_criterion(line: &str) -> Option<bool> {
-    match line {
-        "Performance has regressed." | "Performance has improved." => Some(true),
-        "No change in performance detected." | "Change within noise threshold." => Some(false),
-        _ => None,
-    }
+fn row_of_criterion((word, percent): (Word, f64)) -> Row {
+    let is_called = matches!(word, Word::Regressed | Word::Improved);
+    Row::of_another_tool(is_called.then_some(percent), word == Word::NoChange)
 }
 
 impl Row {

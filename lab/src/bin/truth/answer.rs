@@ -1,6 +1,6 @@
 //! The answers of the programs under study, read from their output.
 
-use std::{collections::BTreeMap, error::Error};
+use std::error::Error;
 
 use serde::{Deserialize, Serialize};
 
@@ -133,61 +133,9 @@ impl Answer {
     }
 }
 
-/// The verdict of criterion on a benchmark that has a baseline.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
-pub enum Word {
-    /// `Performance has regressed.`
-    Regressed,
-    /// `Performance has improved.`
-    Improved,
-    /// `Change within noise threshold.`
-    Noise,
-    /// `No change in performance detected.`
-    NoChange,
-}
-
-/// The verdicts that criterion printed, by benchmark.
-pub fn criterion_words(output: &str) -> BTreeMap<String, Word> {
-    let mut words = BTreeMap::new();
-    let mut benchmark = None;
-    for line in output.lines() {
-        if let Some((name, _)) = line.split_once("time:").filter(|_| !line.starts_with(' ')) {
-            benchmark = Some(name.trim().to_owned());
-        }
-        let word = match line.trim() {
-            "Performance has regressed." => Word::Regressed,
-            "Performance has improved." => Word::Improved,
-            "Change within noise threshold." => Word::Noise,
-            "No change in performance detected." => Word::NoChange,
-            _ => continue,
-        };
-        if let Some(benchmark) = benchmark.take() {
-            words.insert(benchmark, word);
-        }
-    }
-    words
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn benchmarks_get_the_verdict_below_their_time() {
-        let output = "\
-map                     time:   [1.0 µs 1.1 µs 1.2 µs]
-                        change: [+1.0% +2.0% +3.0%] (p = 0.00 < 0.05)
-                        Performance has regressed.
-Found 3 outliers among 100 measurements (3.00%)
-sort                    time:   [1.0 µs 1.1 µs 1.2 µs]
-                        change: [-1.0% +0.0% +1.0%] (p = 0.50 > 0.05)
-                        No change in performance detected.
-split                   time:   [1.0 µs 1.1 µs 1.2 µs]
-";
-        let words = criterion_words(output);
-        assert_eq!(words.len(), 2);
-        assert_eq!((words["map"], words["sort"]), (Word::Regressed, Word::NoChange));
-    }
 
     #[test]
     fn only_timed_code_touches_a_row() {

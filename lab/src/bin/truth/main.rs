@@ -1,8 +1,7 @@
-//! Checks that verdicts are correct. Runs `cargo rbench compare` with its defaults on versions
-//! whose true difference is known, and counts the verdicts of every row without exceptions.
+//! The tables of docs/research/truth.md: runs `cargo rbench compare` with its defaults on versions whose true difference is
+//! known, and counts the verdicts of every row without exceptions.
 //!
-//! `cargo run --release -p lab --bin truth` prints the tables that `docs/research/truth.md` explains,
-//! and exits with an error if a target is missed. With `--keep DIR`, the same command resumes an
+//! `cargo run --release -p lab --bin truth` prints them, and exits with an error if a target is missed. With `--keep DIR`, the same command resumes an
 //! interrupted study.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for people prints")]

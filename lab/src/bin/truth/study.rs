@@ -2,10 +2,11 @@
 
 use std::{collections::BTreeMap, error::Error, time::Duration};
 
+use lab::criterion::{self, Word};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    answer::{Answer, Report, Row, Word, criterion_words},
+    answer::{Answer, Report, Row},
     place::Place,
     proportion::Proportion,
     stored::{Subject, subjects},
@@ -88,7 +89,7 @@ impl Kind {
             let Some(answer) = place.said::<Answer>(&name)? else { break };
             let report = answer.report()?;
             let subjects = subjects(&place.store(), &report, trial.seed())?;
-            let criterion = place.said(&criterion(trial))?;
+            let criterion = place.said(&name_of_criterion(trial))?;
             trials.push(Tried { trial, answer, report, subjects, criterion });
         }
         Ok(Self { change, way, trials })
@@ -120,7 +121,7 @@ pub fn try_out(
 ) -> Result<(), Box<dyn Error>> {
     place.ask_once(&trial.name(), || tools.compare(trial))?;
     if ask_criterion {
-        place.ask_once(&criterion(trial), || by_criterion(tools, trial))?;
+        place.ask_once(&name_of_criterion(trial), || by_criterion(tools, trial))?;
     }
     Ok(())
 }
@@ -131,7 +132,8 @@ fn by_criterion(tools: &Tools<'_>, trial: Trial) -> Result<CriterionSaid, Box<dy
     let base = tools.criterion_executable(BASE)?;
     let head = tools.criterion_executable(&trial.head())?;
     let against_base = |executable| -> Result<_, Box<dyn Error>> {
-        Ok(criterion_words(&tools.criterion(executable, ["--baseline", BASE])?))
+        let verdicts = criterion::verdicts(&tools.criterion(executable, ["--baseline", BASE])?);
+        Ok(verdicts.into_iter().map(|(name, (word, _))| (name, word)).collect())
     };
     tools.criterion(&base, ["--save-baseline", BASE])?;
     Ok(if trial.number.is_multiple_of(2) {
@@ -143,7 +145,7 @@ fn by_criterion(tools: &Tools<'_>, trial: Trial) -> Result<CriterionSaid, Box<dy
     })
 }
 
-fn criterion(trial: Trial) -> String {
+fn name_of_criterion(trial: Trial) -> String {
     format!("{}.criterion", trial.name())
 }
 

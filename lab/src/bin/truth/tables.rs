@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 
 use cargo_rbench::stats::{Estimator, median};
+use lab::criterion::Word;
 
 use crate::{
     All,
-    answer::{Row, Word},
+    answer::Row,
     halves::{self, Count, Half},
     markdown::Table,
     proportion::{Proportion, Shown as _},

@@ -8,7 +8,7 @@ use std::{
     time::Instant,
 };
 
-use cargo_metadata::Message;
+use lab::executables;
 
 use crate::{
     answer::Answer,
@@ -73,26 +73,14 @@ impl<'a> Tools<'a> {
         }
         fs::create_dir_all(self.place.criterion())?;
         self.place.check_out(version)?;
-        let output = Command::new(lab::rbench::cargo())
-            .args(["bench", "--no-run", "--quiet", "--bench", CRITERIONS])
-            .args(["--message-format", "json", "--target-dir"])
-            .arg(self.place.criterion().join("target"))
-            .current_dir(self.place.project())
-            .stdin(Stdio::null())
-            .stderr(Stdio::inherit())
-            .output()?;
-        for message in Message::parse_stream(&output.stdout[..]) {
-            if let Message::CompilerArtifact(artifact) = message?
-                && artifact.target.name == CRITERIONS
-                && let Some(executable) = artifact.executable
-            {
-                let unfinished = kept.with_extension("unfinished");
-                fs::copy(executable, &unfinished)?;
-                fs::rename(unfinished, &kept)?;
-                return Ok(kept);
-            }
-        }
-        Err(format!("cargo built no executable of {version} with criterion").into())
+        let mut cargo = Command::new(lab::rbench::cargo());
+        cargo.args(["bench", "--bench", CRITERIONS, "--target-dir"]);
+        cargo.arg(self.place.criterion().join("target")).current_dir(self.place.project());
+        let (_, executable) = executables::built_by(&mut cargo)?.pop().ok_or("no executable")?;
+        let unfinished = kept.with_extension("unfinished");
+        fs::copy(executable, &unfinished)?;
+        fs::rename(unfinished, &kept)?;
+        Ok(kept)
     }
 
     /// Runs an executable with criterion and returns its output.
