@@ -1,9 +1,9 @@
-//! Prints how precise each estimator of a pair's change would have been, from stored measurements: the table of
-//! docs/research/noise.md.
+//! The tables of docs/research/noise.md, "The estimator of a pair": how precise each would have been, from stored
+//! measurements.
 //!
 //! `cargo run --release -p lab --bin estimators FILE…` reads files that `cargo rbench push FILE` wrote. The versions of a file
 //! must not differ in what a benchmark executes: then all pairs of builds of a benchmark have the same change, and the
-//! standard deviation over pairs of an estimate of it is the estimate's error. `--rows` prints those of each benchmark.
+//! standard deviation over pairs of an estimate of it is the estimate's error.
 
 #![expect(clippy::print_stdout, reason = "a program for people prints")]
 
@@ -28,9 +28,6 @@ struct Options {
     /// Files that `cargo rbench push` wrote
     #[arg(required = true)]
     files: Vec<PathBuf>,
-    /// Prints the standard deviations of each benchmark too, in percent
-    #[arg(long)]
-    rows: bool,
 }
 
 /// A line of a file; others have no execution.
@@ -165,15 +162,11 @@ fn run(options: &Options) -> Result<bool, Box<dyn Error>> {
     for path in &options.files {
         let mut relative = vec![Vec::new(); ESTIMATES.len()];
         let benchmarks = read(path)?;
-        for (benchmark, pairs) in &benchmarks {
+        for pairs in benchmarks.values() {
             let errors = ESTIMATES.map(|(_, estimate)| {
                 let estimates: Vec<f64> = pairs.iter().map(estimate).collect();
                 Moments::compute(&estimates).standard_deviation().unwrap_or(f64::NAN)
             });
-            if options.rows {
-                let errors = errors.map(|error| format!("{:.3}", 100.0 * error)).join(" | ");
-                println!("| {} {} | {} | {errors} |", benchmark.target, benchmark.id, pairs.len());
-            }
             for (all, error) in relative.iter_mut().zip(errors) {
                 all.push((error / errors[REFERENCE]).ln());
             }
