@@ -1,5 +1,5 @@
-//! Checks that repeated counts are equal, that a change of half a percent is found, and how long a
-//! comparison takes.
+//! Repeated counts of instructions, changes of half a percent and the time of a comparison: docs/research/counts.md,
+//! "Instructions".
 //!
 //! `cargo run --release -p lab --bin counts` builds rbench, and runs its commands in a repository
 //! made of the fixture `executed`: twenty commits, each of which gives one of ten benchmarks half a

@@ -1,5 +1,5 @@
-//! Checks that `cargo rbench diagnose` finds the defect of a benchmark, and none where there is
-//! none.
+//! The first table of docs/research/diagnoses.md: how often `cargo rbench diagnose` finds the defect of a benchmark, and none
+//! where there is none.
 //!
 //! `cargo run --release -p lab --bin diagnosed` builds rbench, diagnoses each benchmark of the
 //! fixture `diagnosed` several times with the defaults, each time anew, and prints a table and the

@@ -1,4 +1,4 @@
-//! Shows where the time of a comparison goes.
+//! The tables of docs/research/time.md: where the time of a comparison goes.
 //!
 //! `cargo run -p lab --bin phases` makes seven projects and compares two versions of each: compiled for the first time,
 //! compiled but nothing else stored, with everything stored, and one benchmark after edits. It prints a table with

@@ -1,4 +1,4 @@
-//! Checks that nothing of a set-up is left, whenever and however rbench is killed.
+//! The kills of docs/research/robustness.md, "Set-ups": nothing is left, whenever and however rbench is killed.
 //!
 //! `cargo run -p lab --bin setup_kills [KILLS] [SEED]` runs comparisons whose set-up starts two servers, one
 //! of which ignores SIGTERM, and sends each comparison a random signal at a random moment, from before its set-up until

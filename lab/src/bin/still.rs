@@ -1,4 +1,4 @@
-//! Draws coloured output of a terminal as `STEM-light.svg` and `STEM-dark.svg`. The picture of README.md is a part of
+//! The picture of README.md: draws coloured output of a terminal as `STEM-light.svg` and `STEM-dark.svg`. It is a part of
 //! the demo, which needs an otherwise idle machine:
 //!
 //! ```sh

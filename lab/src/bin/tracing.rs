@@ -1,4 +1,4 @@
-//! Measures the cost of tracing an execution.
+//! The cost of a traced execution: docs/research/impact.md, "Cost".
 //!
 //! `cargo run --release -p lab --bin tracing` executes benchmarks of a fixture as `cargo rbench
 //! compare` does, alternating between untraced and traced, and a program of 100 MB whose 10,000

@@ -1,5 +1,5 @@
-//! Compares versions of benchmarks that are hard to measure: with several threads, async runtimes, data larger than the
-//! caches, and whole programs.
+//! The table of docs/research/interleaving.md, "Workloads": benchmarks that are hard to measure, with several threads, async
+//! runtimes, data larger than the caches, and whole programs.
 //!
 //! `cargo run --release -p lab --bin workloads` compares each with a version that has other code which nothing executes, and with
 //! one that does 5 % more work: sequentially, and as `cargo rbench compare` does by default. It prints a table, and exits with

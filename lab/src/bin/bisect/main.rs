@@ -1,5 +1,5 @@
-//! Checks that `bisect` names the commits that made a benchmark slower. It searches histories of 64
-//! commits with known truth: +5 % and +3 %, two commits that do not build, one merge; `git bisect
+//! The searches of docs/research/searches.md: how often `bisect` names the commits that made a benchmark slower, in
+//! histories of 64 commits with known truth: +5 % and +3 %, two commits that do not build, one merge; `git bisect
 //! run` with Criterion.rs searches the same.
 //!
 //! `cargo run --release -p lab --bin bisect -- --keep DIR` prints a line for each history, and a

@@ -1,5 +1,5 @@
-//! Checks for leftovers, wrong failures and wrong stored results when interleaved benchmarks
-//! misbehave.
+//! The faults of docs/research/robustness.md: leftovers, wrong failures and wrong stored results when interleaved
+//! benchmarks misbehave.
 //!
 //! `cargo run --release -p lab --bin faults [FAULTS] [SEED]` injects faults into two versions of
 //! the fixture `faults`, 1,000 by default: one version or both crash, hang, are stopped, fork,

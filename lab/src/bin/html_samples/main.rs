@@ -1,5 +1,5 @@
-//! Writes web pages of made-up results into a directory, for tests in a browser: `cargo run -p lab
-//! --bin html_samples -- DIR`.
+//! The pages that `.ci/report` opens in a browser, and the pictures of docs/guide.md: writes web pages of made-up results
+//! into a directory, `cargo run -p lab --bin html_samples -- DIR`.
 //!
 //! They are as large as pages may get, and have names that would break a page that took them for
 //! markup. The tests check the sizes.

@@ -1,4 +1,4 @@
-//! Measures the gain of interleaving both versions, with switches at readings of the clock.
+//! The table of docs/research/interleaving.md, "Precision of a pair": the gain of interleaving both versions.
 //!
 //! `cargo run --release -p lab --bin interleaved` prints a table and the requirements, and exits
 //! with an error if one is missed.

@@ -1,4 +1,5 @@
-//! Changes one thing of a small project, and compares what rbench skips with what the processes do.
+//! The tables of docs/research/skips.md: changes one thing of a small project, and compares what rbench skips with what the
+//! processes do.
 //!
 //! `cargo run -p lab --bin skips` makes more than four hundred mutants of ten projects, `skips --quick` takes every tenth of
 //! them, and `skips NAME…` those of some projects; `--results FILE` keeps each, and continues where it was stopped. Each

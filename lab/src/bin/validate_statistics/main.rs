@@ -1,8 +1,7 @@
-//! Validates the statistics: seeded simulations of known truth, and published numbers, each against
-//! its target.
+//! The table of docs/research/validation.md: seeded simulations of known truth, and published numbers, each against its
+//! target.
 //!
-//! `cargo run --release -p lab --bin validate_statistics` prints the table that
-//! `docs/research/validation.md` explains, in full precision (with `-- shapes` only those of changed
+//! `cargo run --release -p lab --bin validate_statistics` prints it, in full precision (with `-- shapes` only those of changed
 //! shapes), and fails if a target is missed; a short form runs in the tests. The table depends on
 //! neither the number of threads nor their timing.
 

@@ -1,5 +1,5 @@
-//! Runs rbench in many small projects, each of a shape that somebody's project has, and compares
-//! the results with what a user may expect.
+//! The shapes of docs/research/zoo.md: runs rbench in many small projects, each of a shape that somebody's project has, and
+//! compares the results with what a user may expect.
 //!
 //! `cargo run -p lab --bin zoo` runs all shapes, `zoo --quick` those that take the least time,
 //! and `zoo NAME…` those whose names contain one of the words. The exit code is 1 if a result
