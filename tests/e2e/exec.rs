@@ -226,20 +226,6 @@ fn hanging_benchmark_is_ended_at_its_deadline() {
 }
 
 #[test]
-fn invalid_answers_are_reported_by_kind() {
-    let project = TestProject::native();
-    for (id, reason) in [
-        ("garbage", "not one of rbench-harness"),
-        ("truncated", "truncated"),
-        ("newer", "uses protocol 2, but this rbench uses 1"),
-        ("too few", "it gave 2 measurements instead of 10"),
-    ] {
-        let outcome = exec(&project, &["--exact", id]).fails_with(4);
-        outcome.assert_stderr_has(&[reason, BY_RBENCH]);
-    }
-}
-
-#[test]
 fn odd_ids_are_executed() {
     let project = TestProject::native();
     let long = "long".repeat(75);

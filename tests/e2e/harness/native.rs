@@ -3,12 +3,11 @@
 use std::time::Duration;
 
 use cargo_rbench::{
-    harness::{Conditions, Executable, Harness, Native},
-    model::{Name, Outcome, Throughput, Unit},
-    process::Interrupt,
+    harness::{Executable, Native},
+    model::{Throughput, Unit},
 };
 
-use super::{execute, failure, ids, outcome, request};
+use super::{execute, failure, ids, request};
 use crate::support::{TestProject, fixture::Fixture, rbench::PROGRAM};
 
 pub(super) static NATIVE: Fixture = Fixture::of_project("native", TestProject::native);
@@ -90,31 +89,12 @@ fn bad_benchmarks_fail_with_reason_and_last_output() {
 }
 
 #[test]
-fn skipped_benchmark_gives_its_reason() {
-    let name = Name::plain("skips");
-    let outcome = outcome(&Native, NATIVE.executable("bad"), &name, &request(3)).unwrap();
-    assert_eq!(outcome, Outcome::Skipped("there is no GPU here".to_owned()));
-}
-
-#[test]
 fn bad_loud_and_untidy_benchmarks_do_no_harm() {
     let executable = NATIVE.executable("bad");
     for id in ["good", "good again", "prints megabytes", "leaves a child behind"] {
         let execution = execute(&Native, executable, id, &request(4)).unwrap();
         assert_eq!(execution.measurements(), 4, "{id}");
     }
-}
-
-#[test]
-fn hanging_benchmark_fails_at_its_deadline() {
-    let interrupt = Interrupt::new().unwrap();
-    let deadline = Some(Duration::from_millis(300));
-    let conditions = Conditions { deadline, ..Conditions::new(&interrupt) };
-    let failure = Native
-        .execute(NATIVE.executable("bad"), &Name::plain("hangs"), &request(3), &conditions)
-        .unwrap_err()
-        .to_string();
-    assert!(failure.contains("still running after 0.3 s"), "{failure}");
 }
 
 #[test]
