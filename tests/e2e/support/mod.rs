@@ -8,6 +8,7 @@ pub mod library;
 pub mod modules;
 #[cfg(feature = "postgres")]
 pub mod postgres;
+pub mod preloaded;
 pub mod project;
 pub mod rbench;
 pub mod schema;

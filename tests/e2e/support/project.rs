@@ -13,6 +13,7 @@ use tempfile::TempDir;
 
 use super::{
     builds::Builds,
+    preloaded,
     rbench::{Rbench, hermetic},
 };
 
@@ -204,6 +205,10 @@ impl TestProject {
     }
 
     pub fn rbench(&self, arguments: &[&str]) -> Rbench {
+        const MEASURING: [&str; 6] = ["bisect", "ci", "compare", "diagnose", "run", "selftest"];
+        if arguments.first().is_some_and(|command| MEASURING.contains(command)) {
+            preloaded::offer(&self.home(), &self.workspace);
+        }
         Rbench::new(&self.workspace, &self.home(), arguments)
     }
 
@@ -283,6 +288,12 @@ impl TestProject {
         let error = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "git {arguments:?} failed: {error}");
         String::from_utf8(output.stdout).unwrap().trim_end().to_owned()
+    }
+}
+
+impl Drop for TestProject {
+    fn drop(&mut self) {
+        preloaded::keep(&self.home());
     }
 }
 
