@@ -14,7 +14,7 @@ use crate::report::{
     escape::escape_untrusted,
     grouped,
     impact::MOST,
-    names::metric_name,
+    names::{metric_name, short},
     quantity::{self, exact},
     sentence::{self, idle_note, idle_number},
     style::Role,
@@ -525,10 +525,9 @@ impl ComparisonReport {
             lines.push(format!("{}: {only} ({} in head)", only_in(base), absence.reason()));
         }
         let renamed = removed.iter().filter_map(|one| Some((one, one.renamed.as_ref()?)));
-        let renamed = self
-            .list(renamed.map(|(old, new)| {
-                format!("{} to {}", names.name(&old.benchmark), names.name(new))
-            }));
+        let renamed = self.list_with_words(renamed.map(|(old, new)| {
+            (names.name(&old.benchmark), format!(" to {}", short(&names.name(new))))
+        }));
         if !renamed.is_empty() {
             lines.push(format!("perhaps renamed: {renamed}"));
         }

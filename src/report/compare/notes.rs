@@ -71,7 +71,12 @@ impl ComparisonReport {
     /// The names that fit a line, and the number of the others; all names if every verdict is
     /// explained.
     pub(super) fn list(&self, names: impl Iterator<Item = String>) -> String {
-        let names: Vec<String> = names.map(|name| short(&name)).collect();
+        self.list_with_words(names.map(|name| (name, String::new())))
+    }
+
+    /// The same with words after each name, which are never shortened.
+    pub(super) fn list_with_words(&self, names: impl Iterator<Item = (String, String)>) -> String {
+        let names: Vec<String> = names.map(|(name, words)| short(&name) + &words).collect();
         let mut columns = 0;
         let fits = |name: &&String| {
             columns += name.width() + 2;
@@ -125,9 +130,10 @@ impl ComparisonReport {
                 Evidence::Counted { .. } => ", counted",
                 Evidence::OneStage | Evidence::Stored { .. } | Evidence::BeyondLimit { .. } => "",
             };
-            Some(format!("{} ({}{confirmed})", name(&names, row), changed(change.estimate)))
+            let words = format!(" ({}{confirmed})", changed(change.estimate));
+            Some((name(&names, row), words))
         });
-        let changes = self.list(changes);
+        let changes = self.list_with_words(changes);
         (!changes.is_empty()).then(|| format!("changed by less than the min-effect: {changes}"))
     }
 
@@ -152,8 +158,8 @@ impl ComparisonReport {
         word: impl Fn(&DecidedRow, ByMean) -> Option<String>,
     ) -> Option<String> {
         let names = self.names();
-        let named = |row| Some(name(&names, row) + &word(row, row.by_mean?)?);
-        let rows = self.list(self.outcome.rows.iter().filter_map(named));
+        let named = |row| Some((name(&names, row), word(row, row.by_mean?)?));
+        let rows = self.list_with_words(self.outcome.rows.iter().filter_map(named));
         (!rows.is_empty()).then(|| format!("{what}: {rows}"))
     }
 
@@ -195,10 +201,10 @@ impl ComparisonReport {
     /// The benchmarks whose values are shown to be larger than alone.
     fn slower_interleaved(&self) -> Option<String> {
         let names = self.names();
-        let rows = self.list(self.outcome.rows.iter().filter_map(|row| {
+        let rows = self.list_with_words(self.outcome.rows.iter().filter_map(|row| {
             let factor = row.interleaving.as_ref()?.times_alone?;
             let is_time = [Metric::wall(), Metric::cpu()].map(Some).contains(&row.metric);
-            is_time.then(|| format!("{} ({factor:.1} times)", name(&names, row)))
+            is_time.then(|| (name(&names, row), format!(" ({factor:.1} times)")))
         }));
         let what = "slower interleaved than alone, in the mean of both versions";
         (!rows.is_empty()).then(|| format!("{what}: {rows}"))

@@ -85,6 +85,17 @@ fn deciding_estimate_is_named_in_every_format() {
 }
 
 #[test]
+fn words_after_a_long_name_are_whole() {
+    let id = "map/get_with_a_guard_for_every_iteration/of_two_threads_that_share_a_pool/2";
+    let change = Change { estimate: -0.26, low: -0.27, high: -0.25 };
+    let by_mean = Some(ByMean { change, primary: false });
+    let row = DecidedRow { by_mean, ..decided_row(id, 812.0, &[1.2, 1.2], 0.01, 0.01) };
+    let report = shown(Outcome { rows: vec![row], ..nothing() });
+    let text = style::plain(&report.explaining_all(true).text(200));
+    assert!(text.contains("…wo_threads_that_share_a_pool/2 (-26.00 % (-27.00 % to -25.00 %))"), "{text}");
+}
+
+#[test]
 fn different_work_is_named_in_every_format() {
     let worked = |id: &str, work: [Throughput; 2]| DecidedRow {
         work: Some(work),
