@@ -17,7 +17,6 @@ compile_error!(
 );
 
 pub mod builds;
-pub mod callgrind;
 pub mod ci;
 pub mod cli;
 pub mod command;
@@ -26,13 +25,11 @@ pub mod config;
 pub mod console;
 pub mod demo;
 pub mod diagnosis;
-pub mod elf;
 pub mod error;
 pub mod escape;
 pub mod forge;
 pub mod git;
 pub mod harness;
-pub mod impact;
 pub mod log;
 pub mod machine;
 pub mod measure;
@@ -46,3 +43,5 @@ pub mod shell;
 pub mod stats;
 pub mod store;
 pub mod verdict;
+
+pub use rbench_code::{callgrind, elf, impact};

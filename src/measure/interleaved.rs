@@ -23,6 +23,7 @@ use super::{
 use crate::{
     builds::Event,
     error::{Error, Exit, Result},
+    impact::OtherClock,
     model::{Execution, ExecutionRequest, InterleavingUnavailable, Mode, Name, Schedule, Stage},
     process::{
         self,
@@ -395,14 +396,25 @@ fn unavailable_reason(
     subject: &Subject<'_>,
     earlier: &[StoredExecution],
     is_supported: bool,
-    other_clock: Option<InterleavingUnavailable>,
+    other_clock: Option<OtherClock>,
 ) -> Option<InterleavingUnavailable> {
     if subject.mode != Mode::Interleaved {
         None
     } else if is_supported {
-        earlier.iter().find_map(|row| row_schedule(row)?.unavailable().cloned()).or(other_clock)
+        let earlier = earlier.iter().find_map(|row| row_schedule(row)?.unavailable().cloned());
+        earlier.or(other_clock.map(Into::into))
     } else {
         Some(InterleavingUnavailable::NoLibrary)
+    }
+}
+
+impl From<OtherClock> for InterleavingUnavailable {
+    fn from(clock: OtherClock) -> Self {
+        match clock {
+            OtherClock::Counter => Self::Counter,
+            OtherClock::KernelClock => Self::KernelClock,
+            OtherClock::Deadline => Self::Deadline,
+        }
     }
 }
 

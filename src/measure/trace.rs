@@ -491,7 +491,7 @@ impl<'t> Tracer<'t> {
                     iteration: iteration.map(|time| time / slowness),
                     median_iteration: median_iteration.map(|time| time / f64::from(slowness)),
                     memory: execution.resources.peak_memory,
-                    other_clock: observed.other_clock.clone(),
+                    other_clock: observed.other_clock,
                     // What waits does so in real time.
                     run_time: Some(execution.resources.wall),
                 };

@@ -8,7 +8,7 @@ use crate::support::{
 };
 
 /// Each top-level module of `src/`, and the other modules that its code may use.
-const MAY_USE: [(&str, &[&str]); 32] = [
+const MAY_USE: [(&str, &[&str]); 29] = [
     // Pure: no files, no processes, no clock.
     ("model", &["error"]),
     ("error", &[]),
@@ -16,91 +16,53 @@ const MAY_USE: [(&str, &[&str]); 32] = [
     ("escape", &[]),
     ("stats", &["model"]),
     ("diagnosis", &["model", "stats"]),
-    ("elf", &["model"]),
-    ("impact", &["elf", "model"]),
-    ("callgrind", &["elf"]),
     // Every line of the log passes through here.
     ("log", &["error", "model", "escape"]),
     // The edges: each owns one part of the outside world.
     ("process", &["error", "log", "model", "shell"]),
     ("machine", &["error", "model"]),
     ("git", &["error", "model", "shell"]),
-    ("pack", &["elf", "error"]),
-    ("builds", &["elf", "error", "model", "pack", "process", "shell"]),
-    ("harness", &["elf", "error", "escape", "model", "process", "shell"]),
-    ("store", &["elf", "error", "model", "shell"]),
+    ("pack", &["error"]),
+    ("builds", &["error", "model", "pack", "process", "shell"]),
+    ("harness", &["error", "escape", "model", "process", "shell"]),
+    ("store", &["error", "model", "shell"]),
     ("forge", &[]),
     ("shared", &["error", "model", "process", "shell", "store"]),
     // From results to reports.
-    ("verdict", &["elf", "error", "model", "impact", "stats", "store"]),
+    ("verdict", &["error", "model", "stats", "store"]),
     (
         "report",
         // Of builds, only the values that `build` and `clean` report.
         &[
             "builds",
-            "elf",
             "compare",
             "diagnosis",
             "error",
             "verdict",
             "model",
-            "callgrind",
-            "impact",
             "shell",
             "stats",
             "escape",
         ],
     ),
-    ("ci", &["compare", "error", "escape", "impact", "model", "report", "verdict"]),
+    ("ci", &["compare", "error", "escape", "model", "report", "verdict"]),
     // The command line and its meaning.
     ("config", &["error", "model", "shell", "stats"]),
     ("cli", &["config", "error", "git", "model", "shell", "stats"]),
-    (
-        "project",
-        &["builds", "elf", "error", "log", "model", "pack", "config", "git", "shell", "store"],
-    ),
+    ("project", &["builds", "error", "log", "model", "pack", "config", "git", "shell", "store"]),
     (
         "measure",
         &[
-            "builds",
-            "elf",
-            "error",
-            "harness",
-            "machine",
-            "model",
-            "pack",
-            "process",
-            "callgrind",
-            "project",
-            "impact",
-            "config",
-            "shell",
-            "git",
-            "stats",
-            "store",
+            "builds", "error", "harness", "machine", "model", "pack", "process", "project",
+            "config", "shell", "git", "stats", "store",
         ],
     ),
     // The main job.
     (
         "compare",
         &[
-            "builds",
-            "elf",
-            "measure",
-            "error",
-            "harness",
-            "verdict",
-            "machine",
-            "model",
-            "process",
-            "callgrind",
-            "project",
-            "impact",
-            "config",
-            "shell",
-            "git",
-            "stats",
-            "store",
+            "builds", "measure", "error", "harness", "verdict", "machine", "model", "process",
+            "project", "config", "shell", "git", "stats", "store",
         ],
     ),
     (
@@ -117,7 +79,6 @@ const MAY_USE: [(&str, &[&str]); 32] = [
             "builds",
             "ci",
             "cli",
-            "elf",
             "compare",
             "console",
             "demo",
@@ -132,9 +93,7 @@ const MAY_USE: [(&str, &[&str]); 32] = [
             "model",
             "pack",
             "process",
-            "callgrind",
             "project",
-            "impact",
             "report",
             "shared",
             "config",
@@ -333,7 +292,7 @@ fn describe(members: &BTreeSet<&str>, arrows: &Arrows) -> String {
 #[test]
 fn modules_do_not_use_each_other_in_a_cycle() {
     let mut found = BTreeMap::new();
-    for root in ["src", "harness/src"] {
+    for root in ["src", "harness/src", "crates/rbench-code/src"] {
         found.extend(cycles(&rust_files(&[root]), root));
     }
     assert!(found.is_empty(), "{found:#?}");
@@ -402,7 +361,7 @@ fn assert_none(found: &[String]) {
 }
 
 #[test]
-fn model_and_statistics_use_no_edge() {
+fn pure_code_uses_no_edge() {
     let edges = [
         "std::fs",
         "std::process",
@@ -417,7 +376,7 @@ fn model_and_statistics_use_no_edge() {
         "git2",
         "rusqlite",
     ];
-    assert_none(&uses(&["src/model", "src/stats", "src/diagnosis"], &edges, &[]));
+    assert_none(&uses(&["crates", "src/model", "src/stats", "src/diagnosis"], &edges, &[]));
 }
 
 #[test]
@@ -455,11 +414,10 @@ fn libraries_of_an_edge_are_used_only_there() {
         ("git2", &["src/git"][..]),
         ("rusqlite", &["src/store"]),
         ("indicatif", &["src/console.rs", "src/console"]),
-        ("gimli::", &["src/elf"]),
         ("ureq", &["src/forge"]),
         ("postgres::", &["src/shared"]),
         ("tracing_subscriber", &["src/log.rs"]),
-        ("object::", &["src/builds", "src/elf", "src/process/trace"]),
+        ("object::", &["src/builds", "src/process/trace"]),
     ] {
         assert_none(&uses(&["src"], &[library], modules));
     }

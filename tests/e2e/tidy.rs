@@ -4,8 +4,8 @@ use std::{collections::BTreeSet, fs, path::Path};
 
 use crate::support::sources::{project, rust_files};
 
-const ALL: [&str; 8] =
-    ["src", "tests", "harness", "lab", "benches", "examples", "fixtures", "demo"];
+const ALL: [&str; 9] =
+    ["src", "crates", "tests", "harness", "lab", "benches", "examples", "fixtures", "demo"];
 
 #[test]
 fn files_open_with_their_purpose() {

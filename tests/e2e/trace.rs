@@ -10,7 +10,7 @@ use std::{
 
 use cargo_rbench::{
     elf::{counter_reads, kept_functions},
-    model::InterleavingUnavailable,
+    impact::OtherClock,
     process::{
         Ending,
         trace::{Observation, Observed, Plan, RUNNER_PORT, TRACER, with_breakpoints},
@@ -543,7 +543,7 @@ fn main() {
 
 #[test]
 fn clocks_that_do_not_stand_still_are_recorded() {
-    use InterleavingUnavailable::{Counter, Deadline, KernelClock};
+    use OtherClock::{Counter, Deadline, KernelClock};
     let program = Program::compile(CLOCKS);
     for (way, expected) in [
         ("replaced", None),

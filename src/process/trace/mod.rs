@@ -20,7 +20,7 @@ use std::{collections::BTreeSet, path::PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::InterleavingUnavailable;
+use crate::impact::OtherClock;
 
 pub(super) use self::tracer::command;
 pub use self::{
@@ -100,7 +100,7 @@ pub struct Observed {
     /// Number of requests that could not be observed, or whose name is not valid text.
     pub unnamed: u32,
     /// The first clock, while measuring, that does not stand still while another version runs.
-    pub other_clock: Option<InterleavingUnavailable>,
+    pub other_clock: Option<OtherClock>,
     /// True if a system call may concern other processes too: beside another one, the program may take another path.
     pub is_noticeable: bool,
     /// What it holds and another process could meet, other than files, in words: `port 80`.

@@ -9,7 +9,7 @@ use super::{
     processor::{Registers, caller, program_counter, stack_pointer, system_call, unsigned},
     ptrace::{Memory, Tid},
 };
-use crate::model::InterleavingUnavailable;
+use crate::impact::OtherClock;
 
 /// The kernel's own function, which that of the C library calls. Those for `gettimeofday` and `time` are not watched: the
 /// linker lets programs call them directly by the names of the C library, which are replaced.
@@ -49,7 +49,7 @@ pub(super) enum Shown {
     /// The C library reads the clock: a function that is replaced was called.
     Replaced,
     /// The program reads a clock that does not stand still.
-    Other(InterleavingUnavailable),
+    Other(OtherClock),
     Nothing,
 }
 
@@ -77,7 +77,7 @@ impl OtherClocks {
         registers: &Registers,
     ) -> io::Result<Shown> {
         if self.counter_reads.contains(&address) {
-            return Ok(Shown::Other(InterleavingUnavailable::Counter));
+            return Ok(Shown::Other(OtherClock::Counter));
         }
         if !self.kernel_clock.contains(&address) {
             return Ok(Shown::Nothing);
@@ -86,20 +86,20 @@ impl OtherClocks {
         memory.read(stack_pointer(registers), &mut on_stack)?;
         let from = unsigned(caller(registers).unwrap_or(u64::from_ne_bytes(on_stack)));
         if !is_in(&self.c_library, from) {
-            return Ok(Shown::Other(InterleavingUnavailable::KernelClock));
+            return Ok(Shown::Other(OtherClock::KernelClock));
         }
         self.readings += 1;
         Ok(if self.readings < MOST_READINGS { Shown::Replaced } else { Shown::Nothing })
     }
 
     /// The clock by which a thread is about to make a system call, if that clock does not stand still.
-    pub(super) fn before_call(&self, registers: &Registers) -> Option<InterleavingUnavailable> {
+    pub(super) fn before_call(&self, registers: &Registers) -> Option<OtherClock> {
         let number = libc::c_long::try_from(system_call(registers).0).ok()?;
         let from = program_counter(registers);
         let is_any_call = is_in(&self.any_call, from);
         let is_by_library = is_in(&self.c_library, from) && !is_any_call;
         let (is_replaced, otherwise) = if READINGS.contains(&number) {
-            (is_by_library || is_in(&self.kernel, from), InterleavingUnavailable::KernelClock)
+            (is_by_library || is_in(&self.kernel, from), OtherClock::KernelClock)
         } else {
             let wait = WAITS.iter().find(|wait| wait.number == number)?;
             let is_replaced = match wait {
@@ -107,7 +107,7 @@ impl OtherClocks {
                 Wait { number: libc::SYS_clock_nanosleep, .. } => is_by_library,
                 _ => false,
             };
-            (is_replaced, InterleavingUnavailable::Deadline)
+            (is_replaced, OtherClock::Deadline)
         };
         (!self.c_library.is_empty() && !is_replaced).then_some(otherwise)
     }

@@ -31,7 +31,7 @@ use super::{
     ptrace::{self, Change, Memory, OwnCpu, Tid},
 };
 use crate::{
-    model::InterleavingUnavailable,
+    impact::OtherClock,
     process::{
         child::{Usage, end_with_this_process},
         launcher::{self, Account, ReportReader, outlive_requests_to_end, report},
@@ -385,8 +385,8 @@ impl Tracer {
     }
 
     /// Notes the first clock, while measuring, that does not stand still.
-    fn note_clock(&mut self, clock: Option<InterleavingUnavailable>) {
-        self.observed.other_clock = self.observed.other_clock.take().or(clock);
+    fn note_clock(&mut self, clock: Option<OtherClock>) {
+        self.observed.other_clock = self.observed.other_clock.or(clock);
     }
 
     fn note_variable(&mut self, tid: Tid, registers: &Registers) {

@@ -2,7 +2,7 @@
 //!
 //! A preloaded library replaces the clock and the C library's allocator. Its clock shows the counts, so that every
 //! harness reports them as the time of its measured stretches. Other allocators are linked to an executable, which
-//! calls them directly, so that no library can replace them: `src/elf/allocators.rs` finds these.
+//! calls them directly, so that no library can replace them: `crates/rbench-code/src/elf/allocators.rs` finds these.
 
 mod page;
 

@@ -51,7 +51,7 @@ pub struct FunctionCode {
 /// compared.
 ///
 /// ```
-/// use cargo_rbench::elf::{FunctionSet, PrintedLocations};
+/// use rbench_code::elf::{FunctionSet, PrintedLocations};
 ///
 /// let printed = PrintedLocations::default();
 /// let none = FunctionSet::from_link_inputs([("empty.o", &[][..])], &[], &printed);

@@ -24,7 +24,7 @@ impl Name {
     /// The name of the function or data with this symbol.
     ///
     /// ```
-    /// use cargo_rbench::elf::Name;
+    /// use rbench_code::elf::Name;
     ///
     /// let name = Name::demangle("_ZN10json_tools5parse17h0123456789abcdefE.llvm.42");
     /// assert_eq!(name.as_str(), "json_tools::parse");
@@ -56,7 +56,7 @@ impl fmt::Display for Name {
 /// separates local namesakes in fat LTO.
 ///
 /// ```
-/// use cargo_rbench::elf::stable_symbol;
+/// use rbench_code::elf::stable_symbol;
 ///
 /// assert_eq!(stable_symbol("parse.1430.llvm.42.cold"), "parse.cold");
 /// ```

@@ -9,7 +9,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use crate::{elf::Digest, model::InterleavingUnavailable};
+use crate::elf::Digest;
 
 /// The record of one traced execution of a benchmark.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -101,9 +101,21 @@ pub struct Needs {
     /// The peak resident memory, in bytes.
     pub memory: Option<u64>,
     /// A clock by which it acts while it measures and that does not stand still while another version runs.
-    pub other_clock: Option<InterleavingUnavailable>,
+    pub other_clock: Option<OtherClock>,
     /// The run time of the traced process.
     pub run_time: Option<Duration>,
+}
+
+/// A clock that keeps running while a process is stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OtherClock {
+    /// The processor's time-stamp counter.
+    Counter,
+    /// The kernel's clock, read without the C library.
+    KernelClock,
+    /// A wait until a point in time, or a timer set to one, without a function of the C library.
+    Deadline,
 }
 
 /// The state of a path.

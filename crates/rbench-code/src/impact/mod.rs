@@ -16,7 +16,7 @@ use crate::elf::{Cause, HASH, Name, hash};
 
 pub use decision::{Differences, impact};
 pub use files::FileUse;
-pub use trace::{FileState, IncompleteTrace, Needs, Outside, Trace};
+pub use trace::{FileState, IncompleteTrace, Needs, OtherClock, Outside, Trace};
 
 /// The differences between two versions that a benchmark executes or reads.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
