@@ -23,8 +23,8 @@ use crate::{
         render::COMMENT_ROOM,
         testing::{benchmark, counted, decided_row, given, inconclusive, version},
     },
-    stats::{Criteria, Verdict},
-    verdict::{DecidedRow, ExitPolicy, Repetition},
+    stats::Criteria,
+    verdict::{DecidedRow, ExitPolicy, Repetition, Verdict},
 };
 
 fn comment(comparison: &Comparison) -> Comment {

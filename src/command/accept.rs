@@ -17,8 +17,8 @@ use crate::{
         sentence,
     },
     shell::CommandLine as _,
-    stats::{Change, Verdict},
-    verdict::{DecidedRow, Relation, Results, Verdicts, VersionRef},
+    stats::Change,
+    verdict::{DecidedRow, Relation, Results, Verdict, Verdicts, VersionRef},
 };
 
 /// Finds the newest stored regression of the benchmark, and adds it to the file.

@@ -6,8 +6,8 @@ use crate::{
     git::Repository,
     model::{Acceptance, AcceptedChange, Benchmark, Idle, IdleAcceptance, Metric, Name, Version},
     project::Project,
-    stats::{Criteria, Verdict},
-    verdict::DecidedRow,
+    stats::Criteria,
+    verdict::{DecidedRow, Verdict},
 };
 
 /// The accepted slowdowns of a project.

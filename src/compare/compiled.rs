@@ -17,10 +17,10 @@ use crate::{
     model::{BenchTarget, Benchmark, InterimAnalyses, Metric, Name, TargetFilter, Version},
     project::{Project, source_of},
     stats::{
-        AlphaSpending, Assessment, Criteria, Estimator, Measurements, Pairing, Summary, Verdict,
+        self, AlphaSpending, Assessment, Criteria, Estimator, Measurements, Pairing, Summary,
         decide_counts,
     },
-    verdict::{DecidedRow, DecidedStage},
+    verdict::{DecidedRow, DecidedStage, Verdict},
 };
 
 /// Compares compilations of base and head: the sizes of the executables, and the times of making them. `analyses` are
@@ -91,7 +91,7 @@ fn size_row(sizes: &TargetSizes, verdicts: &VerdictSettings) -> DecidedRow {
     let [base, head] = [sizes.base, sizes.head].map(summary);
     let decided = base.zip(head).and_then(|(base, head)| {
         let (assessment, verdict) = decide_counts(&base, &head, &criteria)?;
-        Some((verdict, vec![DecidedStage { summaries: [base, head], assessment }]))
+        Some((verdict.into(), vec![DecidedStage { summaries: [base, head], assessment }]))
     });
     let empty =
         || (Verdict::Failed { reason: "it has no code and no data".to_owned() }, Vec::new());
@@ -239,8 +239,8 @@ impl Undecided {
         };
         let second = second.flatten();
         let of_second = second.as_ref().map(|stage| &stage.assessment);
-        let verdict = Verdict::decide(&first.assessment, of_second, decided, criteria);
-        let row = DecidedRow::without_metric(benchmark, verdict);
+        let verdict = stats::Verdict::decide(&first.assessment, of_second, decided, criteria);
+        let row = DecidedRow::without_metric(benchmark, verdict.into());
         let stages = std::iter::once(first.clone()).chain(second).collect();
         DecidedRow { metric: Some(self.metric), stages, ..row }
     }

@@ -9,9 +9,9 @@ use crate::{
     measure::{ListedVersion, Runner},
     model::{Benchmark, ExperimentPlan, Version},
     shell::CommandLine,
-    stats::{InconclusiveReason, Verdict},
+    stats::InconclusiveReason,
     store::StoredExperiment,
-    verdict::{DecidedRow, Relation, Results, Verdicts, VersionRef},
+    verdict::{DecidedRow, Relation, Results, Verdict, Verdicts, VersionRef},
 };
 
 /// The finished experiments on exactly two versions, with the settings of a runner.

@@ -24,8 +24,7 @@ use crate::{
     machine::this_machine,
     measure::{Builds, COUNTED_LAYOUTS, Counter, ListedVersion, Runner, StartedExperiment},
     model::{AbsentBenchmark, BenchTarget, Benchmark, FailedTarget, SkipReason},
-    stats::Verdict,
-    verdict::DecidedRow,
+    verdict::{DecidedRow, Verdict},
 };
 
 /// The index of the head among the two versions.

@@ -189,8 +189,7 @@ mod tests {
     use crate::{
         error::Error,
         report::testing::{benchmark, decided_row, inconclusive, target, version},
-        stats::Verdict,
-        verdict::Repetition,
+        verdict::{Repetition, Verdict},
     };
 
     fn outcome(rows: Vec<DecidedRow>) -> Outcome {

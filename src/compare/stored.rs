@@ -13,9 +13,8 @@ use crate::{
     machine::state,
     model::{Absence, AbsentBenchmark, Benchmark, Resources, Version},
     shell::CommandLine,
-    stats::Verdict,
     store::ExperimentId,
-    verdict::{DecidedRow, DecisionOptions, Relation, Results, Verdicts, VersionRef},
+    verdict::{DecidedRow, DecisionOptions, Relation, Results, Verdict, Verdicts, VersionRef},
 };
 
 /// A request to compare the stored results of two versions.

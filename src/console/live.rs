@@ -156,7 +156,7 @@ mod tests {
     }
 
     fn decided(id: &str, progress: Progress) -> DecidedRow {
-        let verdict = crate::stats::Verdict::Failed { reason: String::new() };
+        let verdict = crate::verdict::Verdict::Failed { reason: String::new() };
         // A failure is not the verdict on a metric.
         let metric = (progress != Progress::Ended).then(Metric::wall);
         DecidedRow { metric, progress, ..DecidedRow::without_metric(&benchmark(id), verdict) }

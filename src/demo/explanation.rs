@@ -5,8 +5,8 @@ use super::Expected;
 use crate::{
     model::{Mode, Unit},
     report::{quantity, sentence},
-    stats::{Change, Summary, Verdict},
-    verdict::{DecidedRow, VerdictKind},
+    stats::{Change, Summary},
+    verdict::{DecidedRow, Verdict, VerdictKind},
 };
 
 /// The smallest effect of layouts that is mentioned.

@@ -14,9 +14,9 @@ use crate::{
     model::{self, AcceptedChange, InterleavingUnavailable, Metric, Mode, Unit},
     stats::{
         self, Assessment, Comparison, DifferenceShares, Estimator, Evidence, InconclusiveReason,
-        Interval, Moments, Summary, Verdict, or_infinite,
+        Interval, Moments, Summary, or_infinite,
     },
-    verdict::{DecidedRow, DecidedStage, Interleaving},
+    verdict::{DecidedRow, DecidedStage, Interleaving, Verdict},
 };
 
 /// The version of the JSON of every report.

@@ -13,8 +13,8 @@ use super::{
 };
 use crate::{
     model::{Acceptance, AcceptedChange, Benchmark, Idle, IdleAcceptance, OBJECT_ID},
-    stats::{Change, Evidence, InconclusiveReason, Verdict},
-    verdict::{ByMean, Counts, DecidedRow, DecidedStage, VerdictKind},
+    stats::{Change, Evidence, InconclusiveReason},
+    verdict::{ByMean, Counts, DecidedRow, DecidedStage, Verdict, VerdictKind},
 };
 
 /// The multiple of the smallest change flagged with 80 % power below which an estimate tends to be

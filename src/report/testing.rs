@@ -11,8 +11,7 @@ use crate::{
     },
     shell::CommandLine,
     stats::{
-        Assessment, Criteria, Estimator, Measurements, Pairing, Power, Summary, Verdict,
-        decide_counts,
+        self, Assessment, Criteria, Estimator, Measurements, Pairing, Power, Summary, decide_counts,
     },
     verdict::{Advice, DecidedRow, DecidedStage, Progress, Repetition},
 };
@@ -109,12 +108,12 @@ pub fn decided_row_in(
     let second = stages.get(1).map(|stage| &stage.assessment);
     let decisive = second.unwrap_or(&stages[0].assessment);
     let power = Power::estimate(decisive, 5, &criteria);
-    let verdict = Verdict::decide(&stages[0].assessment, second, 5, &criteria);
+    let verdict = stats::Verdict::decide(&stages[0].assessment, second, 5, &criteria);
     let verdict = verdict.with_power(power.as_ref());
     DecidedRow {
         benchmark: benchmark(id),
         metric: Some(metric.clone()),
-        verdict,
+        verdict: verdict.into(),
         stages,
         advice: None,
         work: None,
@@ -149,7 +148,7 @@ pub fn counted_in(metric: &Metric, id: &str, versions: [&[f64]; 2]) -> DecidedRo
     DecidedRow {
         metric: Some(metric.clone()),
         stages: vec![DecidedStage { summaries, assessment }],
-        ..DecidedRow::without_metric(&benchmark(id), verdict)
+        ..DecidedRow::without_metric(&benchmark(id), verdict.into())
     }
 }
 

@@ -8,11 +8,9 @@ use super::{
     assessment::Assessment,
     comparison::{Change, Direction},
     criteria::Criteria,
-    error::StatsError,
 };
-use crate::model::{Acceptance, SkipReason};
 
-/// The verdict on one benchmark of two versions.
+/// The verdict on the measurements of one benchmark of two versions.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
     /// The head costs more, by at least the smallest change of interest.
@@ -21,15 +19,6 @@ pub enum Verdict {
         change: Change,
         /// The evidence for it.
         evidence: Evidence,
-    },
-    /// The head costs more, but a slowdown was accepted, and this one is not shown to exceed it.
-    Accepted {
-        /// The change, from the stage that decides.
-        change: Change,
-        /// The evidence for it.
-        evidence: Evidence,
-        /// The accepted slowdown, with its reason.
-        acceptance: Acceptance,
     },
     /// The head costs less, by at least the smallest change of interest.
     Improved {
@@ -56,25 +45,6 @@ pub enum Verdict {
         detectable: Option<f64>,
         /// The reason why no change is reported.
         reason: InconclusiveReason,
-    },
-    /// Both versions have the same machine code in every layout: nothing was measured.
-    Identical,
-    /// Neither the machine code that it executes nor the data that it reads differs: not measured.
-    Unaffected,
-    /// The benchmark asked not to be measured here.
-    Skipped {
-        /// Its own reason.
-        reason: String,
-    },
-    /// There are no measurements to decide by.
-    Failed {
-        /// The cause.
-        reason: String,
-    },
-    /// The measurements must not be compared: another machine, other settings.
-    NotComparable {
-        /// The difference.
-        reason: String,
     },
 }
 
@@ -201,6 +171,30 @@ pub enum InconclusiveReason {
     },
 }
 
+impl Evidence {
+    /// The evidence that a regression exceeds an accepted relative change, if `stage`, which decided by this evidence, shows
+    /// that as certainly as two stages must show any change: with a one-sided p value of at most `α₁/2 · α₂`.
+    ///
+    /// The first stage cannot share the risk, since it flags benchmarks that are really slower. So a benchmark that is
+    /// slower by no more than the accepted change is called regressed with a probability of at most `α/G`, like any
+    /// unchanged one. Without confirmation, the rate is that of the analysis that flagged it.
+    pub fn beyond_limit(
+        self,
+        ceiling: f64,
+        stage: &Assessment,
+        criteria: &Criteria,
+    ) -> Option<Self> {
+        let needed = match self {
+            Self::Confirmed { needed, .. } => criteria.flag_rate() / 2.0 * needed,
+            Self::OneStage => stage.alpha.flag / 2.0,
+            Self::Counted { .. } => 0.0,
+            Self::Stored { needed, .. } | Self::BeyondLimit { needed, .. } => needed,
+        };
+        let p = stage.comparison.p_above(ceiling.ln_1p());
+        (p <= needed).then_some(Self::BeyondLimit { ceiling, p, needed })
+    }
+}
+
 impl Verdict {
     /// Decides a measured benchmark; `benchmarks` is the number of benchmarks in this experiment.
     ///
@@ -277,40 +271,6 @@ impl Verdict {
         }
     }
 
-    /// Applies an accepted slowdown; `stage` is the one that decides. A regression then remains one only if the stage
-    /// shows a change above the ceiling, as certainly as two stages must show any change: with a one-sided p value of
-    /// at most `α₁/2 · α₂`.
-    ///
-    /// The first stage cannot share the risk, since it flags benchmarks that are really slower. So a benchmark that is
-    /// slower by no more than its ceiling is called regressed with a probability of at most `α/G`, like any unchanged
-    /// one. Without confirmation, the rate is that of the analysis that flagged it.
-    #[must_use]
-    pub fn under(self, acceptance: Acceptance, stage: &Assessment, criteria: &Criteria) -> Self {
-        let Self::Regressed { change, evidence } = self else { return self };
-        let needed = match evidence {
-            Evidence::Confirmed { needed, .. } => criteria.flag_rate() / 2.0 * needed,
-            Evidence::OneStage => stage.alpha.flag / 2.0,
-            Evidence::Counted { .. } => 0.0,
-            Evidence::Stored { needed, .. } | Evidence::BeyondLimit { needed, .. } => needed,
-        };
-        let ceiling = acceptance.ceiling;
-        let p = stage.comparison.p_above(ceiling.ln_1p());
-        if p <= needed {
-            Self::Regressed { change, evidence: Evidence::BeyondLimit { ceiling, p, needed } }
-        } else {
-            Self::Accepted { change, evidence, acceptance }
-        }
-    }
-
-    /// The verdict for a refused [`Assessment`]: failed without two builds of each version, else not comparable.
-    pub fn refused(refusal: &StatsError) -> Self {
-        let reason = refusal.to_string();
-        match refusal {
-            StatsError::TooFewBuilds { .. } => Self::Failed { reason },
-            _ => Self::NotComparable { reason },
-        }
-    }
-
     fn changed(direction: Direction, stage: &Assessment, evidence: Evidence) -> Self {
         let change = stage.change;
         // The last of several interim analyses flags at a lower confidence than that of its interval, and the rule `overlap`
@@ -354,28 +314,13 @@ impl Verdict {
         matches!(self, Self::Regressed { .. } | Self::Improved { .. })
     }
 
-    /// The word for the verdict in reports and stored results.
+    /// The verdict in one word, as reports print it.
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Regressed { .. } => "regressed",
-            Self::Accepted { .. } => "accepted",
             Self::Improved { .. } => "improved",
             Self::Unchanged { .. } => "unchanged",
             Self::Inconclusive { .. } => "inconclusive",
-            Self::Identical => SkipReason::Identical.name(),
-            Self::Unaffected => SkipReason::Unaffected.name(),
-            Self::Skipped { .. } => "skipped",
-            Self::Failed { .. } => "failed",
-            Self::NotComparable { .. } => "not-comparable",
-        }
-    }
-}
-
-impl From<SkipReason> for Verdict {
-    fn from(sameness: SkipReason) -> Self {
-        match sameness {
-            SkipReason::Identical => Self::Identical,
-            SkipReason::Unaffected => Self::Unaffected,
         }
     }
 }

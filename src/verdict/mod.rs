@@ -5,6 +5,7 @@
 //! [`DecidedRow`]s. [`timeline`](fn@timeline) puts stored versions in the order of the repository.
 
 mod benchmark;
+mod benchmark_verdict;
 pub mod fitness;
 mod interim;
 mod interleaving;
@@ -20,6 +21,7 @@ mod timeline;
 mod verdicts;
 
 pub use benchmark::{BenchmarkResults, BuildSelection};
+pub use benchmark_verdict::Verdict;
 pub use interim::Progress;
 pub use interleaving::{Interleaving, Mixed};
 pub use policy::{Counts, ExitPolicy};

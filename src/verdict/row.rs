@@ -4,11 +4,11 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{interim::Progress, interleaving::Interleaving};
+use super::{benchmark_verdict::Verdict, interim::Progress, interleaving::Interleaving};
 use crate::{
     impact::Impact,
     model::{Benchmark, Metric, Throughput, names},
-    stats::{ABOVE_MIN_EFFECT, Assessment, Change, More, Power, Summary, Verdict},
+    stats::{ABOVE_MIN_EFFECT, Assessment, Change, More, Power, Summary},
 };
 
 /// The verdict on one benchmark in one metric, with its evidence.

@@ -61,10 +61,10 @@ mod tests {
     use super::*;
     use crate::{
         model::Stage,
-        stats::{Criteria, Verdict},
+        stats::Criteria,
         store::Store,
         verdict::{
-            DecisionOptions, Verdicts,
+            DecisionOptions, Verdict, Verdicts,
             testing::{Filling, benchmark, place},
         },
     };

@@ -8,6 +8,7 @@ use std::{cell::RefCell, collections::HashMap};
 
 use super::{
     benchmark::{BenchmarkResults, BuildSelection},
+    benchmark_verdict::Verdict,
     interim::Progress,
     interleaving::Mixed,
     relation::{self, Relation, VersionRef},
@@ -18,8 +19,8 @@ use crate::{
     error::Result,
     model::{Metric, Mode, SkipReason, Stage, Unmeasured},
     stats::{
-        AlphaSpending, Analysis, Assessment, Criteria, Decider, Decision, Estimator, Pairing,
-        Power, StatsError, Summary, Verdict, decide_counts,
+        self, AlphaSpending, Analysis, Assessment, Criteria, Decider, Decision, Estimator, Pairing,
+        Power, StatsError, Summary, decide_counts,
     },
     store::MeasuredBenchmark,
 };
@@ -257,14 +258,15 @@ impl<'r> Verdicts<'r> {
         let by_mean = by_mean.map(|change| ByMean { change, primary: decider == Decider::Mean });
         let stages: Vec<DecidedStage> =
             std::iter::once(first).chain(second).map(|stage| stage.into_stage(decider)).collect();
-        let power = stages.last().filter(|_| matches!(verdict, Verdict::Inconclusive { .. }));
+        let power =
+            stages.last().filter(|_| matches!(verdict, stats::Verdict::Inconclusive { .. }));
         let power = power.and_then(|DecidedStage { summaries, assessment }| {
             let power = Power::estimate(assessment, count, criteria)?;
             Some(power.with_executions_of(assessment, summaries))
         });
         let advice = power.and_then(|power| Advice::from_power(&power, criteria.min_effect));
         let verdict = verdict.with_power(power.as_ref());
-        Ok(DecidedRow { by_mean, advice, progress, ..row(verdict, stages) })
+        Ok(DecidedRow { by_mean, advice, progress, ..row(verdict.into(), stages) })
     }
 
     /// The value of a version in its experiment, and the stage that it comes from: the one that
@@ -318,9 +320,9 @@ impl<'r> Verdicts<'r> {
             Err(error) => row(Verdict::refused(&error), Vec::new()),
             Ok(assessment) => {
                 let power = Power::estimate(&assessment, decided, criteria);
-                let verdict = Verdict::decide_stored(&assessment, decided, criteria);
+                let verdict = stats::Verdict::decide_stored(&assessment, decided, criteria);
                 let verdict = verdict.with_power(power.as_ref());
-                row(verdict, vec![DecidedStage { summaries, assessment }])
+                row(verdict.into(), vec![DecidedStage { summaries, assessment }])
             }
         })
     }
@@ -375,7 +377,7 @@ fn by_counts(
     let summaries = summaries(benchmark, versions, builds, metric, &criteria)?;
     let decided = summaries.and_then(|summaries| {
         let (assessment, verdict) = decide_counts(&summaries[0], &summaries[1], &criteria)?;
-        Some((verdict, vec![DecidedStage { summaries, assessment }]))
+        Some((verdict.into(), vec![DecidedStage { summaries, assessment }]))
     });
     let (verdict, stages) = decided.unwrap_or_else(|| (no_measurements(), Vec::new()));
     Ok(DecidedRow::of_metric(&benchmark.benchmark, metric, verdict, stages))

@@ -19,11 +19,8 @@ use crate::{
         bisect::CONFIDENCE,
         quantity::{changed_within, count},
     },
-    stats::{
-        Verdict,
-        bisection::{Answer, Estimate, Finding, Known, Measured, Pair, Question, Strategy},
-    },
-    verdict::DecidedRow,
+    stats::bisection::{Answer, Estimate, Finding, Known, Measured, Pair, Question, Strategy},
+    verdict::{DecidedRow, Verdict},
 };
 
 /// The context of a search.

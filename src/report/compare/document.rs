@@ -23,8 +23,8 @@ use crate::report::{
 use crate::{
     compare::{ComparedExperiment, Outcome, Warning},
     model::{Absence, Benchmark, FailedTarget, Metric, Mode, Variant, Version},
-    stats::{Rule, Summary, Verdict},
-    verdict::{DecidedRow, DecidedStage, VerdictKind},
+    stats::{Rule, Summary},
+    verdict::{DecidedRow, DecidedStage, Verdict, VerdictKind},
 };
 
 /// The maximum number of changed benchmarks, by what they execute, and of stored experiments in a

@@ -25,8 +25,8 @@ use crate::{
         table::shorten,
     },
     shell::cargo,
-    stats::{Evidence, InconclusiveReason, Verdict},
-    verdict::{ByMean, DecidedRow, DecidedStage, Interleaving, VerdictKind},
+    stats::{Evidence, InconclusiveReason},
+    verdict::{ByMean, DecidedRow, DecidedStage, Interleaving, Verdict, VerdictKind},
 };
 
 /// The width of a list, in columns: with the words before it, it fits a line of 100.

@@ -31,8 +31,8 @@ use super::ComparisonReport;
 use crate::{
     model::Metric,
     report::quantity::{bare_percent, count, exact, percent},
-    stats::{Verdict, or_infinite},
-    verdict::DecidedStage,
+    stats::or_infinite,
+    verdict::{DecidedStage, Verdict},
 };
 
 const CONFIDENCE: f64 = 0.95;

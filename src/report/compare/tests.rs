@@ -31,8 +31,8 @@ use crate::{
             decided_row_in, given, inconclusive, machine, memory, removed, target, version,
         },
     },
-    stats::{Criteria, Estimator, Measurements, Method, Rule, Summary, Unpaired, Verdict},
-    verdict::{ByMean, DecidedRow, Interleaving, Repetition},
+    stats::{Criteria, Estimator, Measurements, Method, Rule, Summary, Unpaired},
+    verdict::{ByMean, DecidedRow, Interleaving, Repetition, Verdict},
 };
 
 fn diff() -> FunctionDiff {

@@ -20,8 +20,7 @@ use crate::{
         table::{Cell, Column, Table},
     },
     shell::{cargo, quoted},
-    stats::Verdict,
-    verdict::{DecidedRow, VerdictKind},
+    verdict::{DecidedRow, Verdict, VerdictKind},
 };
 
 const ORDER: &str =

@@ -396,8 +396,8 @@ mod tests {
                 HOSTILE, assert_harmless, assert_keeps, benchmark, decided_row, given, version,
             },
         },
-        stats::{Criteria, Verdict},
-        verdict::ExitPolicy,
+        stats::Criteria,
+        verdict::{ExitPolicy, Verdict},
     };
 
     const PARAMETERS: [&str; 2] = ["1024", "4096"];

@@ -20,8 +20,8 @@ use super::{
 };
 use crate::{
     model::{Benchmark, CommitRange, Metric, Mode, SkipReason, Unit, Variant, Version},
-    stats::{Change, Verdict, segmentation},
-    verdict::{MIXED, VerdictKind},
+    stats::{Change, segmentation},
+    verdict::{MIXED, Verdict, VerdictKind},
 };
 
 /// The sign after a verdict on versions from different experiments.

@@ -23,8 +23,8 @@ use crate::{
         VersionChanges,
     },
     shell::CommandLine,
-    stats::{Change, Criteria, SessionVariance, Verdict},
-    verdict::{DecidedRow, VerdictKind},
+    stats::{Change, Criteria, SessionVariance},
+    verdict::{DecidedRow, Verdict, VerdictKind},
 };
 
 /// Benchmarks over the stored versions.

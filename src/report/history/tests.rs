@@ -11,18 +11,18 @@ use crate::{
         Report as _, style,
         testing::{HOSTILE, assert_harmless, assert_keeps, benchmark, given, machine, memory},
     },
-    stats::{Assessment, Estimator, Measurements, Pairing, Summary},
+    stats::{self, Assessment, Estimator, Measurements, Pairing, Summary},
     verdict::{DecidedStage, Interleaving, MIXED},
 };
 
 const CRITERIA: Criteria = Criteria {
     estimator: Some(Estimator::Mean),
-    rule: crate::stats::Rule::Paired,
+    rule: stats::Rule::Paired,
     false_alarm_rate: 0.05,
     comparisons: 1,
     confidence: 0.95,
     min_effect: 0.01,
-    limits: crate::stats::MetricLimits::DEFAULT,
+    limits: stats::MetricLimits::DEFAULT,
     confirm: false,
     seed: 1,
 };
@@ -56,7 +56,7 @@ fn decided(id: &str, base: f64, head: f64) -> DecidedRow {
         by_mean: None,
         benchmark: benchmark(id),
         metric: Some(Metric::wall()),
-        verdict: Verdict::decide(&assessment, None, 1, &CRITERIA),
+        verdict: stats::Verdict::decide(&assessment, None, 1, &CRITERIA).into(),
         stages: vec![DecidedStage { summaries, assessment }],
         advice: None,
         work: None,

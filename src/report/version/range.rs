@@ -21,8 +21,8 @@ use crate::{
         table::{Cell, Column, Table},
     },
     shell::CommandLine,
-    stats::{Criteria, Verdict},
-    verdict::{DecidedRow, ExitPolicy, VerdictKind},
+    stats::Criteria,
+    verdict::{DecidedRow, ExitPolicy, Verdict, VerdictKind},
 };
 
 /// The measured versions of a range.

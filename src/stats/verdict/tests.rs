@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::{
     model::Metric,
-    stats::{Estimator, Measurements, Pairing, Rule, Summary},
+    stats::{Estimator, Measurements, Pairing, Rule, StatsError, Summary},
 };
 
 const SINGLE: Criteria = Criteria { confirm: false, ..DEFAULT };
@@ -174,7 +174,6 @@ fn verdict_covers_each_outcome_of_the_stages() {
         }
         Verdict::Unchanged { difference, .. } => format!("{difference:?}"),
         Verdict::Inconclusive { reason, .. } => format!("{reason:?}"),
-        other => format!("{other:?}"),
     };
     let first_word = |text: String| text.split([' ', '{']).next().unwrap_or_default().to_owned();
     let outcomes = verdicts.map(|one| format!("{} {}", one.name(), first_word(ground(&one))));
@@ -242,22 +241,6 @@ fn false_alarm_rate_above_the_power_detects_everything() {
     assert_eq!(stage.smallest_flagged(), Some(0.0));
 }
 
-#[test]
-fn refused_comparison_is_failed_or_not_comparable() {
-    let one_build = Verdict::refused(&StatsError::TooFewBuilds { builds: 1 });
-    let Verdict::Failed { reason } = one_build else { panic!("{one_build:?}") };
-    assert_eq!(reason, "at least 2 builds of each version are needed, and one has 1");
-    let alike = Verdict::refused(&StatsError::NoVariance);
-    let Verdict::NotComparable { reason } = alike else { panic!("{alike:?}") };
-    assert_eq!(
-        reason,
-        "the times of all builds are exactly equal, so their precision is unknown: let the \
-         benchmark report more digits"
-    );
-    let unequal = Verdict::refused(&StatsError::UnequalMeasurements([10.0, 30.0]));
-    assert_eq!(unequal.name(), "not-comparable");
-}
-
 proptest! {
     #[test]
     fn swapping_versions_swaps_only_regressed_and_improved(
@@ -285,26 +268,16 @@ proptest! {
     }
 }
 
-fn acceptance(ceiling: f64) -> Acceptance {
-    Acceptance { ceiling, changes: Vec::new() }
-}
-
 #[test]
-fn accepted_slowdown_regresses_only_above_its_ceiling() {
+fn slowdown_regresses_only_above_its_limit() {
     let (first, second) = (stage(8.0, 2.0), stage(5.0, 2.0));
-    let under = |ceiling| of(&first, Some(&second)).under(acceptance(ceiling), &second, &DEFAULT);
-    let accepted = under(0.08);
-    let Verdict::Accepted { change, evidence: Evidence::Confirmed { .. }, .. } = accepted else {
-        panic!("{accepted:?}")
-    };
-    assert_eq!(change, second.change);
-    // The estimate is above, but within noise.
-    assert_eq!(under(0.045).name(), "accepted");
-    let beyond = under(0.02);
-    let Verdict::Regressed { evidence: Evidence::BeyondLimit { ceiling, p, needed }, .. } = beyond
-    else {
-        panic!("{beyond:?}")
-    };
+    let Verdict::Regressed { evidence, .. } = of(&first, Some(&second)) else { panic!() };
+    // The estimate is above the second limit, but within noise.
+    for limit in [0.08, 0.045] {
+        assert_eq!(evidence.beyond_limit(limit, &second, &DEFAULT), None);
+    }
+    let beyond = evidence.beyond_limit(0.02, &second, &DEFAULT);
+    let Some(Evidence::BeyondLimit { ceiling, p, needed }) = beyond else { panic!("{beyond:?}") };
     assert!(p <= needed, "{p}");
     assert_eq!(ceiling, 0.02);
     // One in 50 verdicts at 5 %, for any first stage.
@@ -312,27 +285,19 @@ fn accepted_slowdown_regresses_only_above_its_ceiling() {
 }
 
 #[test]
-fn acceptance_of_one_stage_uses_its_rate() {
+fn limit_of_one_stage_uses_its_rate() {
     let stage = stage(5.0, 2.0);
-    let verdict =
-        Verdict::decide(&stage, None, 50, &SINGLE).under(acceptance(0.02), &stage, &SINGLE);
-    let Verdict::Regressed { evidence: Evidence::BeyondLimit { needed, .. }, .. } = verdict else {
-        panic!("{verdict:?}")
-    };
+    let beyond = Evidence::OneStage.beyond_limit(0.02, &stage, &SINGLE);
+    let Some(Evidence::BeyondLimit { needed, .. }) = beyond else { panic!("{beyond:?}") };
     assert_eq!(needed, stage.alpha.flag / 2.0);
-    let stored = Verdict::decide_stored(&stage, 50, &DEFAULT);
-    assert_eq!(stored.under(acceptance(0.08), &stage, &DEFAULT).name(), "accepted");
+    let Verdict::Regressed { evidence, .. } = Verdict::decide_stored(&stage, 50, &DEFAULT) else {
+        panic!()
+    };
+    assert_eq!(evidence.beyond_limit(0.08, &stage, &DEFAULT), None);
 }
 
 #[test]
-fn acceptance_changes_only_regressions() {
-    for verdict in [of(&stage(0.0, 0.5), None), of(&stage(-8.0, 2.0), Some(&stage(-5.0, 2.0)))] {
-        assert_eq!(verdict.clone().under(acceptance(0.5), &stage(0.0, 0.5), &DEFAULT), verdict);
-    }
-}
-
-#[test]
-fn slowdown_at_the_ceiling_regresses_as_rarely_as_no_change() {
+fn slowdown_at_its_limit_regresses_as_rarely_as_no_change() {
     // Random fresh builds after any first stage, here one that shows a slowdown.
     let first = stage(8.0, 0.5);
     let mut state = 88_172_645_463_325_252_u64;
@@ -353,8 +318,9 @@ fn slowdown_at_the_ceiling_regresses_as_rarely_as_no_change() {
         let second =
             Assessment::new(&version(&base), &version(&head), Pairing::BySeed, &criteria).unwrap();
         let verdict = Verdict::decide(&first, Some(&second), benchmarks, &criteria);
-        let verdict = verdict.under(acceptance(0.08), &second, &criteria);
-        regressed += u32::from(verdict.name() == "regressed");
+        if let Verdict::Regressed { evidence, .. } = verdict {
+            regressed += u32::from(evidence.beyond_limit(0.08, &second, &criteria).is_some());
+        }
     }
     let rate = f64::from(regressed) / f64::from(rounds);
     // α/G is 20 %, and `α₁/2 · α₂` is 35 % of 2.5 %.

@@ -10,8 +10,8 @@ use cargo_rbench::{
     impact::{EnteredFunction, Impact},
     model::{Absence, BenchTarget, Disturbance, FailedTarget, RemovedBenchmark, SampleSizes},
     report::{Format, compare::ComparisonReport},
-    stats::{Criteria, Random, Verdict},
-    verdict::{DecidedRow, ExitPolicy},
+    stats::{Criteria, Random},
+    verdict::{DecidedRow, ExitPolicy, Verdict},
 };
 
 use crate::{

@@ -16,9 +16,9 @@ use cargo_rbench::{
         },
     },
     stats::{
-        Assessment, Change, Criteria, Estimator, Measurements, Pairing, Random, Summary, Verdict,
+        self, Assessment, Change, Criteria, Estimator, Measurements, Pairing, Random, Summary,
     },
-    verdict::{DecidedRow, DecidedStage, Progress},
+    verdict::{DecidedRow, DecidedStage, Progress, Verdict},
 };
 
 use crate::made_up::{HOSTILE, benchmark, machine, version};
@@ -152,7 +152,7 @@ fn against(of: usize, version: Version, base: Summary, head: Summary) -> Referen
     let row = DecidedRow::without_metric(&benchmark(&Shape::name(of)), Verdict::Identical);
     let row = DecidedRow {
         metric: Some(Metric::wall()),
-        verdict: Verdict::decide(&assessment, None, 1, &criteria),
+        verdict: stats::Verdict::decide(&assessment, None, 1, &criteria).into(),
         stages: vec![DecidedStage { summaries: [base, head], assessment }],
         progress: Progress::Ended,
         by_mean: None,

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use cargo_rbench::{
     model::{Benchmark, Machine, Metric, Name, Version},
     stats::{
-        Assessment, Criteria, Estimator, Measurements, Pairing, Power, Random, Summary, Verdict,
+        self, Assessment, Criteria, Estimator, Measurements, Pairing, Power, Random, Summary,
         decide_counts,
     },
-    verdict::{DecidedRow, DecidedStage, Progress},
+    verdict::{DecidedRow, DecidedStage, Progress, Verdict},
 };
 
 /// A name with everything that can break pages, scripts or the direction of writing.
@@ -97,10 +97,10 @@ pub fn decided(random: &mut Random, id: &str, kind: Kind, among: usize) -> Decid
     }
     let second = stages.get(1).map(|stage| &stage.assessment);
     let outlook = Power::estimate(second.unwrap_or(&stages[0].assessment), among, &criteria);
-    let verdict = Verdict::decide(&stages[0].assessment, second, among, &criteria);
+    let verdict = stats::Verdict::decide(&stages[0].assessment, second, among, &criteria);
     DecidedRow {
         metric: Some(Metric::wall()),
-        verdict: verdict.with_power(outlook.as_ref()),
+        verdict: verdict.with_power(outlook.as_ref()).into(),
         stages,
         progress: Progress::Ended,
         by_mean: None,
@@ -124,7 +124,7 @@ pub fn counted(id: &str, base: f64, change: f64) -> DecidedRow {
         stages: vec![DecidedStage { summaries, assessment }],
         progress: Progress::Ended,
         by_mean: None,
-        ..DecidedRow::without_metric(&benchmark(id), verdict)
+        ..DecidedRow::without_metric(&benchmark(id), verdict.into())
     }
 }
 

@@ -97,7 +97,7 @@ fn mean_of_counts_has_a_range() {
         DecidedRow {
             metric: Some(metric.clone()),
             stages: vec![crate::verdict::DecidedStage { summaries, assessment }],
-            ..DecidedRow::without_metric(&benchmark(id), verdict)
+            ..DecidedRow::without_metric(&benchmark(id), verdict.into())
         }
     };
     let mean = only_mean(vec![varying("a", [110.0, 121.0]), identical("b")]);
