@@ -6,8 +6,8 @@
 //! a difference, and finds it again on fresh builds.
 //!
 //! Data flows one way: [`cli`] parses the command line, [`command`] has one file per subcommand, and
-//! most of these run [`mod@compare`]. [`model`] has the shared types; [`stats`], [`diagnosis`] and
-//! [`elf`] are pure: no files, no clock, no processes. Modules such as [`git`] and [`builds`] each
+//! most of these run [`mod@compare`]. [`model`] has the shared types. The crates `rbench-stats` and
+//! `rbench-code` are pure: no files, no clock, no processes. Modules such as [`git`] and [`builds`] each
 //! handle one part of the outside world.
 
 #[cfg(not(target_os = "linux"))]
@@ -24,7 +24,6 @@ pub mod compare;
 pub mod config;
 pub mod console;
 pub mod demo;
-pub mod diagnosis;
 pub mod error;
 pub mod escape;
 pub mod forge;
@@ -40,8 +39,8 @@ pub mod project;
 pub mod report;
 pub mod shared;
 pub mod shell;
-pub mod stats;
 pub mod store;
 pub mod verdict;
 
 pub use rbench_code::{callgrind, elf, impact};
+pub use rbench_stats::{self as stats, diagnosis};

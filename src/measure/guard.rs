@@ -3,7 +3,7 @@
 //! Both versions use the caches of one CPU. At the beginning of a slice, a version finds the data of the other one there. Where
 //! its own data are large, it then takes several times as long as alone, and the other version may not. If there is a
 //! reason to suspect this, the pairs that follow alternate with executions of each version alone, and these decide
-//! (`src/stats/interference.rs`, docs/research/interleaving.md).
+//! (`crates/rbench-stats/src/interference.rs`, docs/research/interleaving.md).
 
 use crate::{
     impact::Needs,

@@ -39,7 +39,6 @@ mod format;
 mod interleaving;
 mod layout;
 mod machine;
-mod metric;
 pub mod nanoseconds;
 mod partition;
 pub mod secret;
@@ -57,9 +56,7 @@ pub use command_line::CommandLineReader;
 pub use execution::{
     AtEnd, Execution, ExecutionRequest, Incident, Outcome, Resources, Series, Unmeasured,
 };
-pub use experiment::{
-    ExperimentPlan, InterimAnalyses, PlannedBenchmark, PlannedVersion, SampleSizes, Slot, Stage,
-};
+pub use experiment::{ExperimentPlan, PlannedBenchmark, PlannedVersion, Slot, Stage};
 pub use experiment_kind::{
     COUNTED_KEY, COUNTING_KEY, COUNTING_RULES, DiagnosisPart, DiagnosisSettings,
 };
@@ -67,8 +64,8 @@ pub use format::{Format, is_plain_web_address};
 pub use interleaving::{InterleavingUnavailable, MOST_PARALLEL, Mode, Schedule, Threads};
 pub use layout::{Layout, LayoutSeed, Strategy, derive_seed, first_stage_seed};
 pub use machine::{Disturbance, Finding, MANY_SWITCHES, Machine, Severity, findings_summary};
-pub use metric::{Metric, Unit};
 pub use partition::Partition;
+pub use rbench_stats::{InterimAnalyses, Metric, SampleSizes, Unit};
 pub use settings::{CompileSettings, settings_words};
 pub use setup::{Setup, SetupRule, Setups};
 pub use skip_reason::{Absence, AbsentBenchmark, RemovedBenchmark, SkipReason};

@@ -1,4 +1,5 @@
-//! The module structure: which module may use which, and which may touch the outside world.
+//! The module structure of cargo-rbench: which module may use which, and which may touch the outside world. That the crates
+//! below it use nothing of it is held by the compiler.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,14 +9,12 @@ use crate::support::{
 };
 
 /// Each top-level module of `src/`, and the other modules that its code may use.
-const MAY_USE: [(&str, &[&str]); 29] = [
+const MAY_USE: [(&str, &[&str]); 27] = [
     // Pure: no files, no processes, no clock.
     ("model", &["error"]),
     ("error", &[]),
     ("shell", &[]),
     ("escape", &[]),
-    ("stats", &["model"]),
-    ("diagnosis", &["model", "stats"]),
     // Every line of the log passes through here.
     ("log", &["error", "model", "escape"]),
     // The edges: each owns one part of the outside world.
@@ -29,32 +28,22 @@ const MAY_USE: [(&str, &[&str]); 29] = [
     ("forge", &[]),
     ("shared", &["error", "model", "process", "shell", "store"]),
     // From results to reports.
-    ("verdict", &["error", "model", "stats", "store"]),
+    ("verdict", &["error", "model", "store"]),
     (
         "report",
         // Of builds, only the values that `build` and `clean` report.
-        &[
-            "builds",
-            "compare",
-            "diagnosis",
-            "error",
-            "verdict",
-            "model",
-            "shell",
-            "stats",
-            "escape",
-        ],
+        &["builds", "compare", "error", "verdict", "model", "shell", "escape"],
     ),
     ("ci", &["compare", "error", "escape", "model", "report", "verdict"]),
     // The command line and its meaning.
-    ("config", &["error", "model", "shell", "stats"]),
-    ("cli", &["config", "error", "git", "model", "shell", "stats"]),
+    ("config", &["error", "model", "shell"]),
+    ("cli", &["config", "error", "git", "model", "shell"]),
     ("project", &["builds", "error", "log", "model", "pack", "config", "git", "shell", "store"]),
     (
         "measure",
         &[
             "builds", "error", "harness", "machine", "model", "pack", "process", "project",
-            "config", "shell", "git", "stats", "store",
+            "config", "shell", "git", "store",
         ],
     ),
     // The main job.
@@ -62,7 +51,7 @@ const MAY_USE: [(&str, &[&str]); 29] = [
         "compare",
         &[
             "builds", "measure", "error", "harness", "verdict", "machine", "model", "process",
-            "project", "config", "shell", "git", "stats", "store",
+            "project", "config", "shell", "git", "store",
         ],
     ),
     (
@@ -72,36 +61,13 @@ const MAY_USE: [(&str, &[&str]); 29] = [
             "escape",
         ],
     ),
-    ("demo", &["error", "verdict", "model", "report", "stats"]),
+    ("demo", &["error", "verdict", "model", "report"]),
     (
         "command",
         &[
-            "builds",
-            "ci",
-            "cli",
-            "compare",
-            "console",
-            "demo",
-            "diagnosis",
-            "measure",
-            "error",
-            "forge",
-            "harness",
-            "verdict",
-            "log",
-            "machine",
-            "model",
-            "pack",
-            "process",
-            "project",
-            "report",
-            "shared",
-            "config",
-            "shell",
-            "git",
-            "stats",
-            "store",
-            "escape",
+            "builds", "ci", "cli", "compare", "console", "demo", "measure", "error", "forge",
+            "harness", "verdict", "log", "machine", "model", "pack", "process", "project",
+            "report", "shared", "config", "shell", "git", "store", "escape",
         ],
     ),
     // The programs.
@@ -174,17 +140,17 @@ fn planted(path: &str, text: &str) -> SourceFile {
 #[test]
 fn wrong_direction_is_found_in_every_notation() {
     for (path, text) in [
-        ("src/stats/wrong.rs", "use crate::report::Table;\n"),
+        ("src/store/wrong.rs", "use crate::report::Table;\n"),
         (
-            "src/stats/wrong.rs",
+            "src/store/wrong.rs",
             "use crate::{\n    model::{Metric, Name},\n    report::Table,\n};\n",
         ),
-        ("src/stats/wrong.rs", "fn f() {\n    crate::report::table();\n}\n"),
-        ("src/stats/mod.rs", "use super::report::Table;\n"),
-        ("src/stats/deep/wrong.rs", "use super::super::super::{model::Name, report::Table};\n"),
+        ("src/store/wrong.rs", "fn f() {\n    crate::report::table();\n}\n"),
+        ("src/store/mod.rs", "use super::report::Table;\n"),
+        ("src/store/deep/wrong.rs", "use super::super::super::{model::Name, report::Table};\n"),
     ] {
         let file = planted(path, text);
-        let expected = format!("{path}: `stats` may not use `report`");
+        let expected = format!("{path}: `store` may not use `report`");
         assert_eq!(wrong_directions(&[file]), [expected], "{text}");
     }
     let file = planted("src/bin/tool.rs", "use cargo_rbench::{process, store::Store};\n");
@@ -195,10 +161,10 @@ fn wrong_direction_is_found_in_every_notation() {
 
 #[test]
 fn tests_comments_and_own_modules_have_no_direction() {
-    let text = "// crate::report\nuse super::report;\nuse crate::{model::Name, stats::mean};\n\
+    let text = "// crate::report\nuse super::report;\nuse crate::{model::Name, store::Store};\n\
                 #[cfg(test)]\nmod tests {\n    use crate::report::Table;\n}\n";
-    assert_none(&wrong_directions(&[planted("src/stats/right.rs", text)]));
-    let file = planted("src/stats/tests/mod.rs", "use crate::report::Table;\n");
+    assert_none(&wrong_directions(&[planted("src/store/right.rs", text)]));
+    let file = planted("src/store/tests/mod.rs", "use crate::report::Table;\n");
     assert_none(&wrong_directions(&[file]));
 }
 
@@ -292,7 +258,7 @@ fn describe(members: &BTreeSet<&str>, arrows: &Arrows) -> String {
 #[test]
 fn modules_do_not_use_each_other_in_a_cycle() {
     let mut found = BTreeMap::new();
-    for root in ["src", "harness/src", "crates/rbench-code/src"] {
+    for root in ["src", "harness/src", "crates/rbench-code/src", "crates/rbench-stats/src"] {
         found.extend(cycles(&rust_files(&[root]), root));
     }
     assert!(found.is_empty(), "{found:#?}");
@@ -376,7 +342,11 @@ fn pure_code_uses_no_edge() {
         "git2",
         "rusqlite",
     ];
-    assert_none(&uses(&["crates", "src/model", "src/stats", "src/diagnosis"], &edges, &[]));
+    assert_none(&uses(
+        &["crates/rbench-code/src", "crates/rbench-stats/src", "src/model"],
+        &edges,
+        &[],
+    ));
 }
 
 #[test]

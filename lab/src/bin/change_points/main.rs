@@ -85,7 +85,7 @@ fn replicate<T: Send>(
     (0..count.div_ceil(CHUNK)).into_par_iter().flat_map_iter(chunk).collect()
 }
 
-/// Prints the rows of the tables in `src/stats/changes/calibration.rs`.
+/// Prints the rows of the tables in `crates/rbench-stats/src/changes/calibration.rs`.
 fn prices() {
     println!("highest price that 5, 1, .1 and .01 % of series without a change exceed");
     for noise in [Noise::Known, Noise::Estimated] {
