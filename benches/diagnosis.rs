@@ -6,10 +6,10 @@
 
 use std::{error::Error, fs, hint::black_box, time::Instant};
 
-use cargo_rbench::{
+use cargo_rbench::model::Metric;
+use rbench_stats::{
+    Measurements, Random,
     diagnosis::{Options, diagnose},
-    model::Metric,
-    stats::{Measurements, Random},
 };
 
 const BUILDS: u64 = 10;

@@ -2,7 +2,7 @@
 
 use std::{hint::black_box, time::Instant};
 
-use cargo_rbench::stats::{
+use rbench_stats::{
     Random,
     impact::{Bootstrap, impact_factor},
 };

@@ -14,14 +14,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use cargo_rbench::{
-    model::Metric,
-    stats::{
-        Comparison, Components, Estimator, Interval, InvalidMeasurement, Measurements, Pairing,
-        Random, Summary,
-    },
-};
+use cargo_rbench::model::Metric;
 use rayon::prelude::*;
+use rbench_stats::{
+    Comparison, Components, Estimator, Interval, InvalidMeasurement, Measurements, Pairing, Random,
+    Summary,
+};
 
 const BENCHMARKS: u64 = 1_000;
 const BUILDS: u64 = 10;

@@ -41,6 +41,3 @@ pub mod shared;
 pub mod shell;
 pub mod store;
 pub mod verdict;
-
-pub use rbench_code::{callgrind, elf, impact};
-pub use rbench_stats::{self as stats, diagnosis};

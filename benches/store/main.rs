@@ -19,17 +19,17 @@ use std::{
 mod project;
 
 use cargo_rbench::{
-    elf::Digest,
     error::{Context, Exit, Result},
     model::{
         BenchTarget, Benchmark, Execution, ExecutionRequest, ExperimentPlan, Layout, LayoutSeed,
         Machine, Metric, Name, PlannedBenchmark, PlannedVersion, Resources, SampleSizes, Schedule,
         Series, Slot, Stage, Version,
     },
-    stats::Random,
     store::{ExperimentId, RecordedBuild, Store},
 };
 use project::Project;
+use rbench_code::elf::Digest;
+use rbench_stats::Random;
 
 const BUILDS: u32 = 10;
 const EXECUTIONS: u32 = 2;

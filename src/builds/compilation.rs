@@ -7,11 +7,11 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+use rbench_code::elf::{CLibraryVersion, Digest};
 use serde::{Deserialize, Serialize};
 
 use super::{conditions::Conditions, files, inputs::InputFile, recipe::Recipe};
 use crate::{
-    elf::{CLibraryVersion, Digest},
     error::{Context, Exit, Result},
     model::{BenchTarget, LayoutSeed},
 };

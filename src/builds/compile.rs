@@ -18,6 +18,7 @@ use std::{
     time::{Instant, SystemTime, UNIX_EPOCH},
 };
 
+use rbench_code::elf::Digest;
 use tracing::{debug, info};
 
 use super::{
@@ -39,7 +40,6 @@ use super::{
     wrapper,
 };
 use crate::{
-    elf::Digest,
     error::{Context, Error, Exit, Result},
     model::{CompileSettings, Members, TargetFilter},
     shell,

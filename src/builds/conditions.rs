@@ -10,6 +10,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use rbench_code::elf::Digest;
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -17,7 +18,7 @@ use super::{
     files::{self, RealPaths},
     inputs::InputFile,
 };
-use crate::{elf::Digest, error::Result, model::secret::hash_of};
+use crate::{error::Result, model::secret::hash_of};
 
 /// The programs that build scripts usually start. Others are unknown.
 const TOOLS: &str = "

@@ -6,6 +6,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use rbench_code::elf::{
+    self, Digest, FunctionSet, LinkMap, LinkedFunction, PrintedLocations, Unreadable,
+};
+
 use super::{
     files,
     inputs::{self, InputFile},
@@ -13,10 +17,7 @@ use super::{
     recipe::Recipe,
     tool,
 };
-use crate::{
-    elf::{self, Digest, FunctionSet, LinkMap, LinkedFunction, PrintedLocations, Unreadable},
-    error::{Context, Error, Exit, Result},
-};
+use crate::error::{Context, Error, Exit, Result};
 
 /// The name of the executable by the recipe's own linker, in the recipe's directory.
 const BY_OWN: &str = "default";

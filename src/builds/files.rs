@@ -9,12 +9,10 @@ use std::{
     time::SystemTime,
 };
 
+use rbench_code::elf::Digest;
 use serde::{Serialize, de::DeserializeOwned};
 
-use crate::{
-    elf::Digest,
-    error::{Context, Error, Exit, Result},
-};
+use crate::error::{Context, Error, Exit, Result};
 
 /// The prefix of the names of unfinished files, from the crate tempfile.
 pub const UNFINISHED: &str = ".tmp";

@@ -10,13 +10,11 @@ use std::{
 };
 
 use rayon::prelude::*;
+use rbench_code::elf::{Digest, Unreadable, loadable_digest};
 use serde::{Deserialize, Serialize};
 
 use super::recipe::Recipe;
-use crate::{
-    elf::{Digest, Unreadable, loadable_digest},
-    error::{Context, Exit, Result},
-};
+use crate::error::{Context, Exit, Result};
 
 /// An input of a link at the time of the compilation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -15,16 +15,14 @@ use object::{
     SymbolScope, elf,
     write::{Object, Symbol, SymbolSection},
 };
+use rbench_code::elf::{Identified, LoadedSection, Name, Sections, pair};
 
 use super::{
     key::KeyMaker,
     linker::{Arrangement, Family, LinkerOption},
     placeable::{PlaceableFunction, PlaceableFunctions},
 };
-use crate::{
-    elf::{Identified, LoadedSection, Name, Sections, pair},
-    model::{Layout, LayoutSeed},
-};
+use crate::model::{Layout, LayoutSeed};
 
 /// The arrangement of one build for a linker that can make the layout.
 pub fn arrange(
@@ -539,11 +537,10 @@ fn identities(functions: &[PlaceableFunction]) -> Vec<String> {
 
 #[cfg(test)]
 mod testing {
+    use rbench_code::elf::{Name, stable_symbol};
+
     use crate::builds::placeable::PlaceableFunction;
-    use crate::{
-        elf::{Name, stable_symbol},
-        model::LayoutSeed,
-    };
+    use crate::model::LayoutSeed;
 
     /// A function of 16 bytes.
     pub fn function(symbol: &str, name: &str) -> PlaceableFunction {
@@ -706,16 +703,15 @@ mod tests {
 
 #[cfg(test)]
 mod plan_tests {
+    use rbench_code::elf::Span;
+
     use super::*;
-    use crate::{
-        builds::{
-            layout::{
-                Filler, in_order,
-                testing::{function, seed},
-            },
-            placeable::PlaceableFunction,
+    use crate::builds::{
+        layout::{
+            Filler, in_order,
+            testing::{function, seed},
         },
-        elf::Span,
+        placeable::PlaceableFunction,
     };
 
     fn version(sizes: &[(&str, u64)]) -> PlaceableFunctions {
@@ -786,8 +782,10 @@ mod plan_tests {
 
 #[cfg(test)]
 mod slots_tests {
+    use rbench_code::elf::Digest;
+
     use super::*;
-    use crate::{builds::layout::testing::function, elf::Digest};
+    use crate::builds::layout::testing::function;
 
     fn sized(name: &str, size: u64) -> PlaceableFunction {
         PlaceableFunction { size, ..function(name, name) }

@@ -12,6 +12,7 @@ use std::{
 };
 
 use rayon::prelude::*;
+use rbench_code::elf::{Digest, Placement};
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -27,7 +28,6 @@ use super::{
     tool,
 };
 use crate::{
-    elf::{Digest, Placement},
     error::{Context, Exit, Result},
     model::{BenchTarget, Layout, LayoutSeed},
 };

@@ -6,16 +6,15 @@ use std::{
     path::{Component, Path},
 };
 
+use rbench_code::elf::{CLibraryVersion, provided_c_library};
+
 use super::{
     build_env::{BuildEnv, Event, Source},
     clean,
     compilation::{Compilation, Instance, PackedBuilds},
     files, tool,
 };
-use crate::{
-    elf::{CLibraryVersion, provided_c_library},
-    error::{Context, Error, Exit, Result},
-};
+use crate::error::{Context, Error, Exit, Result};
 
 /// The files of a compilation that belong into its checkout although no commit has them: what a build script writes
 /// there, and an added lock file.

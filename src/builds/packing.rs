@@ -16,6 +16,8 @@ use std::{
     process::Command,
 };
 
+use rbench_code::elf::{Digest, loadable_digest};
+
 use super::{
     build_env::{BuildEnv, Source},
     compilation::{Compilation, CompilationRecord, CompiledTarget, RECORD},
@@ -30,7 +32,6 @@ use super::{
     tool,
 };
 use crate::{
-    elf::{Digest, loadable_digest},
     error::{Context, Error, Exit, Result},
     model::Layout,
     pack::PackedFile,

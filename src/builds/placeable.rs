@@ -14,6 +14,9 @@ use object::{
         elf::{FileHeader, Sym},
     },
 };
+use rbench_code::elf::{
+    self, Digest, LinkMap, LinkedFunction, Name, Sections, Span, stable_symbol,
+};
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -23,10 +26,7 @@ use super::{
     linker::Linker,
     recipe::Recipe,
 };
-use crate::{
-    elf::{self, Digest, LinkMap, LinkedFunction, Name, Sections, Span, stable_symbol},
-    error::{Context, Exit, Result},
-};
+use crate::error::{Context, Exit, Result};
 
 /// The directory of copies of inputs, in that of the recipe.
 const DISTINCT: &str = "distinct";
@@ -398,8 +398,9 @@ fn free_tail(
 
 #[cfg(test)]
 mod tests {
+    use rbench_code::elf::{InputSection, OutputSection};
+
     use super::*;
-    use crate::elf::{InputSection, OutputSection};
 
     fn kept(symbol: &str, address: u64, aliases: &[&str]) -> LinkedFunction {
         let aliases = aliases.iter().map(ToString::to_string).collect();

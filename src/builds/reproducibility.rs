@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use rbench_code::elf::Digest;
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -13,7 +14,6 @@ use super::{
     version_builds::{BuildRequest, TargetBuilds},
 };
 use crate::{
-    elf::Digest,
     error::Result,
     model::{Layout, LayoutSeed},
 };

@@ -8,15 +8,13 @@ use std::{
 };
 
 use cargo_config2::{Config, ResolveOptions, Walk, de};
+use rbench_code::elf::Digest;
 
 use super::{
     build_env::{BuildEnv, Source},
     compilation::{CompilationRecord, CompiledTarget},
 };
-use crate::{
-    elf::Digest,
-    error::{Error, Exit, Result},
-};
+use crate::error::{Error, Exit, Result};
 
 /// The variable of the directory with the files of a build script.
 pub(super) const OUT_DIR: &str = "OUT_DIR";

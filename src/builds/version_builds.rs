@@ -4,6 +4,7 @@
 use std::{collections::BTreeSet, path::Path};
 
 use rayon::prelude::*;
+use rbench_code::elf::{self, Agreement, Digest, FunctionSet};
 
 use super::{
     build_env::{BuildEnv, Source},
@@ -12,7 +13,6 @@ use super::{
     link::{Linkable, LinkedBuild, PlacementRules},
 };
 use crate::{
-    elf::{self, Agreement, Digest, FunctionSet},
     error::{Error, Exit, Result},
     model::{BenchTarget, Layout, LayoutSeed, Strategy, TargetFilter},
 };

@@ -5,9 +5,10 @@
 //! A comment has a marker by which it is found again, and a notice that it is stale while a new run
 //! works.
 
+use rbench_code::impact::Impact;
+
 use crate::{
     error::{Error, Exit},
-    impact::Impact,
     model::{FailedTarget, RemovedBenchmark, Version, is_plain_web_address},
     report::{
         compare::{Comparison, Row, WarningFields, changes_texts, table},

@@ -119,7 +119,7 @@ pub fn document(rows: &[Value]) -> Value {
         "base_only_commits": 0,
         "uncommitted_files": [],
         "uncommitted_file_count": 0,
-        "criteria": crate::stats::Criteria::default(),
+        "criteria": rbench_stats::Criteria::default(),
         "stored": [],
         "warnings": [],
         "counts": crate::verdict::Counts::default(),

@@ -6,6 +6,7 @@ mod providers;
 
 use std::path::Path;
 
+use rbench_stats::Criteria;
 use serde_json::{Value, json};
 
 use super::{
@@ -23,7 +24,6 @@ use crate::{
         render::COMMENT_ROOM,
         testing::{benchmark, counted, decided_row, given, inconclusive, version},
     },
-    stats::Criteria,
     verdict::{DecidedRow, ExitPolicy, Repetition, Verdict},
 };
 

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use clap::Args;
+use rbench_stats::Estimator;
 
 use super::{ExperimentArgs, FilterArgs, GivenOptions, LayoutArgs, ReportArgs, TargetArgs};
 use crate::{
     config::{BuildOptions, SamplingOptions, values},
     model::{InterimAnalyses, Mode},
-    stats::Estimator,
 };
 
 /// The maximum number of busy processes: more are certainly a mistake.

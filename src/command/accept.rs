@@ -2,6 +2,8 @@
 
 use std::collections::HashSet;
 
+use rbench_stats::Change;
+
 use super::stored_project;
 use crate::{
     cli::AcceptArgs,
@@ -17,7 +19,6 @@ use crate::{
         sentence,
     },
     shell::CommandLine as _,
-    stats::Change,
     verdict::{DecidedRow, Relation, Results, Verdict, Verdicts, VersionRef},
 };
 

@@ -3,13 +3,14 @@
 
 use std::time::SystemTime;
 
+use rbench_code::elf::{FunctionDiff, FunctionSet};
+
 use super::{output::Output, project_of, selected_targets};
 use crate::{
     cli::DiffArgs,
     compare::{self, ExplainedBenchmark, Functions, common_benchmarks},
     config::BuildSettings,
     console::{Console, announcement},
-    elf::{FunctionDiff, FunctionSet},
     error::{Error, Exit, Result},
     harness::Filter,
     measure::{ExperimentSettings, ListedVersion, Runner, benchmarks_only_in},

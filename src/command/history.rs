@@ -11,6 +11,7 @@ use std::rc::Rc;
 pub use self::version::measured_version;
 use self::versions::PathFilter;
 use changes::BenchmarkSeries;
+use rbench_stats::Criteria;
 use rows::{Histories, History};
 use versions::{ChosenVersions, chosen, others};
 
@@ -29,7 +30,6 @@ use crate::{
         history::{BenchmarkHistory, HistoryReport},
     },
     shell::CommandLine as _,
-    stats::Criteria,
     store::Store,
     verdict::{DecisionOptions, Results, Verdicts, VersionRef},
 };

@@ -6,6 +6,9 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
+use rbench_code::impact::Impact;
+use rbench_stats::Rule;
+
 use super::{output::Output, project_of};
 use crate::{
     cli::SelftestArgs,
@@ -13,7 +16,6 @@ use crate::{
     config::{CriteriaOptions, Purpose, StoppingRule, VerdictSettings},
     console::{Console, announcement},
     error::{Error, Exit, Result},
-    impact::Impact,
     machine::{state::MachineState, this_machine},
     measure::{ExperimentSettings, Runner},
     model::{BenchTarget, Benchmark, FailedTarget, Mode, SampleSizes, Version},
@@ -23,7 +25,6 @@ use crate::{
         quantity::{count, duration},
         selftest::{ModeResult, SelftestReport, name_of},
     },
-    stats::Rule,
     store::RecordedBuild,
     verdict::{
         DecidedRow,
@@ -307,9 +308,10 @@ fn nothing_to_measure(version: &Version, left_out: &[Benchmark]) -> Error {
 
 #[cfg(test)]
 mod tests {
+    use rbench_code::elf::Digest;
+
     use super::*;
     use crate::{
-        elf::Digest,
         model::{Layout, Stage},
         verdict::testing::{seeds, target},
     };

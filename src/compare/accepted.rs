@@ -1,12 +1,13 @@
 //! Applies accepted slowdowns to regressions, and finds the entries that no longer matter.
 
+use rbench_stats::Criteria;
+
 use crate::{
     config::{AcceptedEntry, AcceptedToml},
     error::Result,
     git::Repository,
     model::{Acceptance, AcceptedChange, Benchmark, Idle, IdleAcceptance, Metric, Name, Version},
     project::Project,
-    stats::Criteria,
     verdict::{DecidedRow, Verdict},
 };
 

@@ -3,6 +3,11 @@
 //! The versions are compiled alternately, so that slow changes of the machine meet both, and a pair of compilations
 //! counts as a pair of builds: the same interim analyses, and fresh pairs that confirm a change.
 
+use rbench_code::elf::SectionSizes;
+use rbench_stats::{
+    AlphaSpending, Assessment, Criteria, Estimator, Measurements, Pairing, Summary, decide_counts,
+};
+
 use super::{
     outcome::Outcome,
     sizes::{Sizes, TargetSizes},
@@ -12,14 +17,9 @@ use crate::{
         BuildEnv, Compilation, CompileTime, Event, Source, TimedCompilation, changed_dependencies,
     },
     config::VerdictSettings,
-    elf::SectionSizes,
     error::Result,
     model::{BenchTarget, Benchmark, InterimAnalyses, Metric, Name, TargetFilter, Version},
     project::{Project, source_of},
-    stats::{
-        self, AlphaSpending, Assessment, Criteria, Estimator, Measurements, Pairing, Summary,
-        decide_counts,
-    },
     verdict::{DecidedRow, DecidedStage, Verdict},
 };
 
@@ -239,7 +239,8 @@ impl Undecided {
         };
         let second = second.flatten();
         let of_second = second.as_ref().map(|stage| &stage.assessment);
-        let verdict = stats::Verdict::decide(&first.assessment, of_second, decided, criteria);
+        let verdict =
+            rbench_stats::Verdict::decide(&first.assessment, of_second, decided, criteria);
         let row = DecidedRow::without_metric(benchmark, verdict.into());
         let stages = std::iter::once(first.clone()).chain(second).collect();
         DecidedRow { metric: Some(self.metric), stages, ..row }

@@ -2,13 +2,14 @@
 //! states, and where the counts vary within a version in so many that ranges rarely lie apart by
 //! chance. Equal counts in one state show nothing about a count that depends on the state.
 
+use rbench_stats::{Summary, counts_needed, times_counted, varies};
+
 use super::{Event, Observer, decide::decide_rows};
 use crate::{
     config::VerdictSettings,
     error::{Exit, Result},
     measure::{Builds, COUNTED_LAYOUTS, Counter, ListedVersion, Runner, StartedExperiment},
     model::{Benchmark, Metric, SkipReason, Stage},
-    stats::{Summary, counts_needed, times_counted, varies},
     store::ExperimentId,
     verdict::{DecidedRow, DecidedStage, Results, VersionRef},
 };

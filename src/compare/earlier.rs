@@ -3,13 +3,14 @@
 
 use std::collections::HashSet;
 
+use rbench_stats::InconclusiveReason;
+
 use crate::{
     config::VerdictSettings,
     error::Result,
     measure::{ListedVersion, Runner},
     model::{Benchmark, ExperimentPlan, Version},
     shell::CommandLine,
-    stats::InconclusiveReason,
     store::StoredExperiment,
     verdict::{DecidedRow, Relation, Results, Verdict, Verdicts, VersionRef},
 };

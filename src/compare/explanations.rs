@@ -1,12 +1,15 @@
 //! The functions of two versions by bench target, and how they explain changed instruction counts.
 
+use rbench_code::{
+    callgrind::{self, Explanation, Side},
+    elf::FunctionSet,
+    impact::Impact,
+};
+
 use super::{Event, Observer};
 use crate::{
     builds::changed_dependencies,
-    callgrind::{self, Explanation, Side},
-    elf::FunctionSet,
     error::{Error, Exit, Result},
-    impact::Impact,
     measure::{ListedVersion, Runner},
     model::{BenchTarget, Benchmark, DependencyChange, Metric, Version},
     process::counting::find_valgrind,

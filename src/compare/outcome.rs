@@ -5,19 +5,19 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+use rbench_code::elf::FunctionDiff;
+use rbench_stats::Criteria;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{explanations::ExplainedBenchmark, sizes::TargetSizes, warning::Warning};
 use crate::{
-    elf::FunctionDiff,
     error::Exit,
     model::{
         AbsentBenchmark, BenchTarget, Benchmark, DependencyChange, Disturbance, FailedTarget,
         IdleAcceptance, Machine, Metric, Partition, RemovedBenchmark, SampleSizes, Version,
         VersionChanges,
     },
-    stats::Criteria,
     verdict::{Counts, DecidedRow, ExitPolicy, VerdictKind},
 };
 

@@ -2,11 +2,14 @@
 
 use std::collections::BTreeSet;
 
+use rbench_code::{
+    elf::{FunctionDiff, FunctionSet},
+    impact::Impact,
+};
+
 use super::{explanations::Functions, warning::Warning};
 use crate::{
-    elf::{FunctionDiff, FunctionSet},
     error::Result,
-    impact::Impact,
     measure::{Builds, Impacts, ListedVersion, Runner},
     model::{BenchTarget, Benchmark, SkipReason},
     verdict::are_identical,

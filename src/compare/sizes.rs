@@ -2,12 +2,12 @@
 
 use std::{collections::BTreeMap, fs};
 
+use rbench_code::elf::{LinkedFunction, SectionSizes, crate_of};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
     builds::{BuildEnv, Compilation, CompiledTarget},
-    elf::{LinkedFunction, SectionSizes, crate_of},
     error::{Context, Error, Exit, Result},
     model::BenchTarget,
 };

@@ -6,6 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use rbench_stats::sequential::WORTHWHILE;
 use tracing::debug;
 
 use super::{Event, Observer, Outcome, decide, warning};
@@ -15,7 +16,6 @@ use crate::{
     machine::state::{self, MachineState},
     measure::{Builds, ListedVersion, Runner, StartedExperiment},
     model::{Benchmark, Disturbance, Metric, Resources, SkipReason, Stage, Threads},
-    stats::sequential::WORTHWHILE,
     store::{ExperimentId, Store, StoredExecution},
     verdict::{DecidedRow, Progress},
 };

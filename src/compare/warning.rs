@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use rbench_code::elf::Agreement;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    elf::Agreement,
     error::Result,
     measure::Builds,
     model::{BenchTarget, Benchmark, Disturbance, Layout, Throughput},
@@ -189,9 +189,10 @@ pub fn other_placement(builds: &Builds, benchmarks: &[Benchmark]) -> Vec<Warning
 
 #[cfg(test)]
 mod tests {
+    use rbench_code::elf::Digest;
+
     use super::*;
     use crate::{
-        elf::Digest,
         model::{LayoutSeed, Stage},
         verdict::testing::{seeds, target},
     };

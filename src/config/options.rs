@@ -5,13 +5,11 @@
 use std::time::Duration;
 
 use clap::Args;
+use rbench_stats::{Estimator, Rule};
 use serde::Deserialize;
 
 use super::values::{self, key};
-use crate::{
-    model::{InterimAnalyses, Layout, Metric, Mode, Strategy},
-    stats::{Estimator, Rule},
-};
+use crate::model::{InterimAnalyses, Layout, Metric, Mode, Strategy};
 
 /// Build options; an absent one is left to the next source.
 #[derive(Clone, Debug, Default, Args, Deserialize)]

@@ -3,9 +3,10 @@
 use std::{path::Path, time::Duration};
 
 use clap::CommandFactory;
+use rbench_stats::Criteria;
 
 use super::*;
-use crate::{cli::Cli, error::Result, model::Mode, stats::Criteria};
+use crate::{cli::Cli, error::Result, model::Mode};
 
 const EXAMPLE: &str = include_str!("../../bench.toml.example");
 

@@ -7,12 +7,10 @@ mod tests;
 use std::{ops::RangeInclusive, str::FromStr, time::Duration};
 
 use jiff::{SpanRelativeTo, fmt::friendly::SpanParser};
+use rbench_stats::{Estimator, Rule};
 use serde::{Deserialize, Deserializer, de::Error};
 
-use crate::{
-    model::{InterimAnalyses, MOST_PARALLEL, Metric},
-    stats::{Estimator, Rule},
-};
+use crate::model::{InterimAnalyses, MOST_PARALLEL, Metric};
 
 /// The maximum duration of a warm-up or of a measurement.
 const LONGEST: Duration = Duration::from_secs(3600);

@@ -1,6 +1,8 @@
 //! The criteria of verdicts: flags > `[verdict]` > the defaults. The min-effect has one more source: flags > the first
 //! `[[benchmark]]` that matches the benchmark > `[verdict]`.
 
+use rbench_stats::{Criteria, MetricLimits};
+
 use super::{
     CriteriaOptions,
     bench_toml::{BenchToml, BenchmarkTable},
@@ -8,7 +10,6 @@ use super::{
 use crate::{
     error::{Error, Exit, Result},
     model::{Benchmark, Metric},
-    stats::{Criteria, MetricLimits},
 };
 
 /// The criteria of verdicts, and the metrics that they are given for.

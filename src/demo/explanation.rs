@@ -1,11 +1,12 @@
 //! Explains the result of a demo comparison from its measurements, and decides whether it is as
 //! expected.
 
+use rbench_stats::{Change, Summary};
+
 use super::Expected;
 use crate::{
     model::{Mode, Unit},
     report::{quantity, sentence},
-    stats::{Change, Summary},
     verdict::{DecidedRow, Verdict, VerdictKind},
 };
 

@@ -3,9 +3,10 @@
 
 use std::{fs, path::Path, time::Duration};
 
+use rbench_code::elf::uncountable_allocator;
+
 use super::{Conditions, Executable, Harness};
 use crate::{
-    elf::uncountable_allocator,
     error::{Context as _, Exit, Result},
     model::{Execution, ExecutionRequest, HarnessKind, Metric, Name, Outcome, Series},
     process::counting::allocations::{Counted, Counting, STEP, counted_in},

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
+use rbench_code::elf::Digest;
 use tracing::info_span;
 
 use super::{ListedVersion, Runner};
 use crate::{
     builds::{BuildRequest, Compiled, TargetBuilds, VersionBuilds},
-    elf::Digest,
     error::Result,
     model::{BenchTarget, Benchmark, Layout, LayoutSeed, Slot, Stage, Strategy},
     store::RecordedBuild,

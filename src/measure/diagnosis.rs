@@ -4,6 +4,8 @@
 
 use std::time::Duration;
 
+use rbench_stats::{Random, median};
+
 use super::{
     Builds, ExperimentSettings, ListedTarget, ListedVersion, Runner, StartedExperiment,
     preloaded::alone,
@@ -20,7 +22,6 @@ use crate::{
         Benchmark, DiagnosisSettings, Execution, ExecutionRequest, HarnessKind, Mode, Name,
         Outcome, Series, Stage, Unmeasured,
     },
-    stats::{Random, median},
 };
 
 /// The findings of one execution of a benchmark, from which the number of further executions is

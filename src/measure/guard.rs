@@ -5,11 +5,10 @@
 //! reason to suspect this, the pairs that follow alternate with executions of each version alone, and these decide
 //! (`crates/rbench-stats/src/interference.rs`, docs/research/interleaving.md).
 
-use crate::{
-    impact::Needs,
-    model::Threads,
-    stats::interference::{Demand, Interference, REPORTED, SlowDowns, interference},
-};
+use rbench_code::impact::Needs;
+use rbench_stats::interference::{Demand, Interference, REPORTED, SlowDowns, interference};
+
+use crate::model::Threads;
 
 /// Processes of this peak memory in bytes could fill a cache that cores share. They need some for their program and its
 /// libraries.

@@ -7,6 +7,10 @@ use std::{
     path::PathBuf,
 };
 
+use rbench_code::{
+    elf::{Digest, FunctionDiff, Name},
+    impact::{Differences, FileState, FileUse, Impact, Trace, impact},
+};
 use tracing::{debug, info_span};
 
 use super::{
@@ -14,9 +18,7 @@ use super::{
     version::VersionFiles,
 };
 use crate::{
-    elf::{Digest, FunctionDiff, Name},
     error::{Exit, Result},
-    impact::{Differences, FileState, FileUse, Impact, Trace, impact},
     model::{BenchTarget, Benchmark, CommandLineReader},
 };
 

@@ -8,6 +8,8 @@ use std::{
     time::Duration,
 };
 
+use rbench_code::impact::OtherClock;
+use rbench_stats::interference::Interference;
 use tracing::{debug, info};
 
 use super::{
@@ -23,13 +25,11 @@ use super::{
 use crate::{
     builds::Event,
     error::{Error, Exit, Result},
-    impact::OtherClock,
     model::{Execution, ExecutionRequest, InterleavingUnavailable, Mode, Name, Schedule, Stage},
     process::{
         self,
         interleaving::{SLICE, SharedPage, own_directory},
     },
-    stats::interference::Interference,
     store::StoredExecution,
 };
 

@@ -10,12 +10,11 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+use rbench_code::impact::{Outside, Trace};
 use rustix::{
     process::geteuid,
     time::{ClockId, clock_gettime},
 };
-
-use crate::impact::{Outside, Trace};
 
 /// What is known of a benchmark outside of its versions.
 #[derive(Clone, Debug, Default)]

@@ -2,10 +2,11 @@
 
 use std::{collections::BTreeSet, fs};
 
+use rbench_code::elf::needed_c_library;
+
 use super::{ListedVersion, Runner, trace};
 use crate::{
     builds::{PackedBuilds, PackingPlaces},
-    elf::needed_c_library,
     error::{Context, Error, Exit, Result},
     model::Strategy,
     pack::PackedFile,

@@ -2,10 +2,11 @@
 
 use std::fs;
 
+use rbench_code::callgrind::{Dump, Functions, Profile, Stretches, Sum, parse, stretches};
+
 use super::{ListedVersion, Runner, counting::DEADLINE};
 use crate::{
     builds::ListedExecutable,
-    callgrind::{Dump, Functions, Profile, Stretches, Sum, parse, stretches},
     error::{Context, Error, Exit, Result},
     harness::{Conditions, Executable, counting_request, iterations_needed},
     model::{Benchmark, Outcome},
@@ -156,7 +157,7 @@ fn dumps_of<'d>(stretches: &Stretches, executed: &[u64], dumps: &'d [Dump]) -> V
     let ends: Vec<u64> = dumps
         .iter()
         .map(|dump| {
-            end += dump.parts.iter().map(crate::callgrind::Part::total).sum::<u64>();
+            end += dump.parts.iter().map(rbench_code::callgrind::Part::total).sum::<u64>();
             end
         })
         .collect();

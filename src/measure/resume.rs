@@ -173,10 +173,11 @@ fn what_differs<'p>(
 
 #[cfg(test)]
 mod tests {
+    use rbench_code::elf::Digest;
+
     use super::*;
-    use crate::{
-        elf::Digest,
-        model::{Layout, LayoutSeed, Metric, Name, PlannedVersion, SampleSizes, Series, testing},
+    use crate::model::{
+        Layout, LayoutSeed, Metric, Name, PlannedVersion, SampleSizes, Series, testing,
     };
 
     fn plan(tree: &str, seed: u64, machine: &str) -> ExperimentPlan {

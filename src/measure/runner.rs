@@ -7,6 +7,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+use rbench_code::impact::Needs;
 use tracing::info_span;
 
 use super::{
@@ -17,7 +18,6 @@ use crate::{
     config::SamplingConfig,
     error::{Error, Exit, Result},
     harness::Conditions,
-    impact::Needs,
     machine::doctor,
     model::{Benchmark, Incident, Mode, Partition, Version},
     process::{self, Interrupt, SavedHandler},

@@ -9,7 +9,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use crate::stats::Random;
+use rbench_stats::Random;
 
 /// The dimensions of a schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

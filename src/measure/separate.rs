@@ -8,6 +8,8 @@ use std::{
     time::SystemTime,
 };
 
+use rbench_code::impact::{Outside, Trace};
+
 use super::{
     ListedVersion, Runner,
     missing_files::observe,
@@ -19,7 +21,6 @@ use crate::{
     builds::files,
     error::{Exit, Result},
     harness::Conditions,
-    impact::{Outside, Trace},
     model::{BenchTarget, Benchmark, InterleavingUnavailable},
     process::trace::Observed,
 };

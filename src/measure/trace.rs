@@ -10,6 +10,10 @@ use std::{
     time::Duration,
 };
 
+use rbench_code::{
+    elf::{self, Digest, LinkedFunction, counter_reads, instance_of},
+    impact::{IncompleteTrace, Needs, Trace},
+};
 use serde::{Deserialize, Serialize};
 use tracing::debug;
 
@@ -21,10 +25,8 @@ use super::{
 };
 use crate::{
     builds::{ListedExecutable, files, this_executable},
-    elf::{self, Digest, LinkedFunction, counter_reads, instance_of},
     error::{Context, Exit, Result},
     harness::{Conditions, Executable, Harness},
-    impact::{IncompleteTrace, Needs, Trace},
     machine::one_of_each_core,
     model::{
         BenchTarget, Benchmark, Execution, ExecutionRequest, HarnessKind, Name, Outcome, Series,

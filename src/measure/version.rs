@@ -13,15 +13,17 @@ use super::{
     Runner,
     listing::{CompiledVersion, ListedTarget, Listing},
 };
+use rbench_code::{
+    elf::{Digest, FunctionSet},
+    impact::FileState,
+};
 use tracing::info_span;
 
 use crate::{
     builds::{BuildEnv, Compilation, Compiled, Source, files},
-    elf::{Digest, FunctionSet},
     error::{Error, Exit, Result},
     git::Checkout,
     harness::{Conditions, Filter, Harness, Renamed, has_threads},
-    impact::FileState,
     model::{
         Absence, BenchTarget, Benchmark, CommandLineReader, FailedTarget, HarnessKind,
         Implementation, Name, PlannedVersion, Version,

@@ -2,7 +2,7 @@
 
 use std::io::{self, Read, Write};
 
-use crate::elf::Digest;
+use rbench_code::elf::Digest;
 
 /// Reads or writes what `inner` does, and hashes it.
 pub(super) struct Hashed<T> {

@@ -18,12 +18,11 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
+use rbench_code::elf::Digest;
 pub use read::Pack;
 use serde::{Deserialize, Serialize};
 use tar::Header;
 pub use write::write;
-
-use crate::elf::Digest;
 
 const FORMAT: u32 = 1;
 

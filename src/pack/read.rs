@@ -8,16 +8,14 @@ use std::{
 };
 
 use flate2::bufread::GzDecoder;
+use rbench_code::elf::Digest;
 use serde::de::DeserializeOwned;
 use tar::{Archive, Entry};
 
 use super::{
     INDEX, Index, IndexedFile, MOST_INDEX, SEAL, content_name, hashed::Hashed, header, seal,
 };
-use crate::{
-    elf::Digest,
-    error::{Error, Exit, Result},
-};
+use crate::error::{Error, Exit, Result};
 
 /// Why the seal of a pack is wrong.
 const CHANGED: &str = "the digest of all its bytes is another one";

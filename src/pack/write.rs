@@ -10,6 +10,7 @@ use std::{
 
 use flate2::{Compression, GzBuilder};
 use rayon::prelude::*;
+use rbench_code::elf::Digest;
 use serde::Serialize;
 use tar::Builder;
 
@@ -17,10 +18,7 @@ use super::{
     Content, FORMAT, INDEX, Index, IndexedFile, PackedFile, content_name, hashed::Hashed, header,
     seal,
 };
-use crate::{
-    elf::Digest,
-    error::{Context, Error, Exit, Result},
-};
+use crate::error::{Context, Error, Exit, Result};
 
 /// Higher levels take several times as long for the last percents.
 const LEVEL: Compression = Compression::new(3);

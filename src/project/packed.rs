@@ -11,11 +11,11 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
+use rbench_code::elf::Digest;
 use serde::{Deserialize, Serialize};
 
 use crate::{
     builds::{CacheDirs, PACKED, PackedBuilds, files},
-    elf::Digest,
     error::{Context, Error, Exit, Result},
     git::Repository,
     model::{BenchTarget, CompileSettings, Members, TargetFilter, Version},

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use rbench_code::elf::{self, Digest};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -12,7 +13,6 @@ use super::{
 };
 use crate::{
     builds::{LinkedBuild, TargetBuilds, VersionBuilds},
-    elf::{self, Digest},
     error::Result,
     model::{BenchTarget, Layout, LayoutSeed, Strategy, Version},
 };

@@ -3,6 +3,10 @@
 
 use std::collections::HashSet;
 
+use rbench_code::{
+    elf::Cause,
+    impact::{EnteredFunction, Impact},
+};
 use unicode_width::UnicodeWidthStr as _;
 
 use super::{
@@ -14,12 +18,7 @@ use super::{
     quantity::change_of_stack,
     table::shorten,
 };
-use crate::{
-    elf::Cause,
-    impact::{EnteredFunction, Impact},
-    model::Benchmark,
-    verdict::VerdictKind,
-};
+use crate::{model::Benchmark, verdict::VerdictKind};
 
 /// The maximum number of functions, files or variables named for a benchmark.
 pub const MOST: usize = 3;

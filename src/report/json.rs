@@ -1,6 +1,10 @@
 //! Values that the JSON of several reports share. All keys are in snake case, units are in names,
 //! and intervals are `low` and `high`. An infinite or unknown number is null.
 
+use rbench_stats::{
+    Assessment, Comparison, DifferenceShares, Estimator, Evidence, InconclusiveReason, Interval,
+    Moments, Summary, or_infinite,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 
@@ -12,10 +16,6 @@ use super::{
 use crate::{
     error::{Context, Exit, Result},
     model::{self, AcceptedChange, InterleavingUnavailable, Metric, Mode, Unit},
-    stats::{
-        self, Assessment, Comparison, DifferenceShares, Estimator, Evidence, InconclusiveReason,
-        Interval, Moments, Summary, or_infinite,
-    },
     verdict::{DecidedRow, DecidedStage, Interleaving, Verdict},
 };
 
@@ -115,7 +115,7 @@ impl Estimate {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Change {
     #[serde(flatten)]
-    pub change: stats::Change,
+    pub change: rbench_stats::Change,
     /// The confidence of the interval. The intervals of all interim analyses together contain the true change with at
     /// least 95 % confidence.
     #[schemars(range(min = 0, max = 1))]
@@ -369,11 +369,10 @@ impl Shares {
 
 #[cfg(test)]
 mod tests {
+    use rbench_stats::{Estimator, Measurements};
+
     use super::*;
-    use crate::{
-        model::Metric,
-        stats::{Estimator, Measurements},
-    };
+    use crate::model::Metric;
 
     fn share(builds: [&[f64]; 2]) -> String {
         let builds = (0..).zip(builds.map(|executions| executions.iter().map(|one| [*one])));

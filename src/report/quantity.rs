@@ -4,12 +4,10 @@
 use std::time::{Duration, SystemTime};
 
 use jiff::Timestamp;
+use rbench_stats::{Change, Interval};
 use serde::{Serialize, Serializer};
 
-use crate::{
-    model::{SampleSizes, Throughput, Unit, rfc3339_of_seconds},
-    stats::{Change, Interval},
-};
+use crate::model::{SampleSizes, Throughput, Unit, rfc3339_of_seconds};
 
 /// The change above which digits say nothing.
 const LARGE: f64 = 1000.0;

@@ -1,6 +1,7 @@
 //! Words verdicts and their reasons for people, and accepted slowdowns that no longer change a verdict. Programs read
 //! the values instead.
 
+use rbench_stats::{Change, Evidence, InconclusiveReason};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +14,6 @@ use super::{
 };
 use crate::{
     model::{Acceptance, AcceptedChange, Benchmark, Idle, IdleAcceptance, OBJECT_ID},
-    stats::{Change, Evidence, InconclusiveReason},
     verdict::{ByMean, Counts, DecidedRow, DecidedStage, Verdict, VerdictKind},
 };
 

@@ -4,6 +4,7 @@
 use std::time::SystemTime;
 
 use askama::Template;
+use rbench_stats::Change;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -22,7 +23,6 @@ use crate::{
     compare::Outcome,
     error::{Context as _, Exit, Result},
     model::{Benchmark, Metric, Version},
-    stats::Change,
     verdict::{DecidedRow, VerdictKind},
 };
 

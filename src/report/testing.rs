@@ -3,6 +3,10 @@
 
 use std::{fs, path::Path, rc::Rc};
 
+use rbench_stats::{
+    Assessment, Criteria, Estimator, Measurements, Pairing, Power, Summary, decide_counts,
+};
+
 use super::{Report, escape::is_hidden, style};
 use crate::{
     cli::{Cli, Command},
@@ -10,9 +14,6 @@ use crate::{
         Absence, BenchTarget, Benchmark, Machine, Metric, Name, RemovedBenchmark, Unit, Version,
     },
     shell::CommandLine,
-    stats::{
-        self, Assessment, Criteria, Estimator, Measurements, Pairing, Power, Summary, decide_counts,
-    },
     verdict::{Advice, DecidedRow, DecidedStage, Progress, Repetition},
 };
 
@@ -108,7 +109,7 @@ pub fn decided_row_in(
     let second = stages.get(1).map(|stage| &stage.assessment);
     let decisive = second.unwrap_or(&stages[0].assessment);
     let power = Power::estimate(decisive, 5, &criteria);
-    let verdict = stats::Verdict::decide(&stages[0].assessment, second, 5, &criteria);
+    let verdict = rbench_stats::Verdict::decide(&stages[0].assessment, second, 5, &criteria);
     let verdict = verdict.with_power(power.as_ref());
     DecidedRow {
         benchmark: benchmark(id),

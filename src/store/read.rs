@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
+use rbench_code::elf::Digest;
 use rusqlite::{Connection, Row as SqlRow, params};
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +17,6 @@ use super::{
     schema::{self, SOUND_EXECUTIONS},
 };
 use crate::{
-    elf::Digest,
     error::Result,
     model::{
         BenchTarget, Benchmark, Execution, Layout, LayoutSeed, Metric, Slot, Stage, Unmeasured,

@@ -7,6 +7,10 @@ use std::{
     time::SystemTime,
 };
 
+use rbench_stats::{
+    Criteria, Estimator, Measurements, Repeat, SessionVariance, Summary, paired_ratio,
+};
+
 use super::{
     interleaving::{self, Interleaving, Mixed},
     relation::VersionRef,
@@ -18,7 +22,6 @@ use crate::{
         BenchTarget, Benchmark, Execution, InterleavingUnavailable, Layout, LayoutSeed, Metric,
         Mode, Schedule, Slot, Stage, Throughput, Unmeasured,
     },
-    stats::{Criteria, Estimator, Measurements, Repeat, SessionVariance, Summary, paired_ratio},
     store::{ExperimentId, RecordedBuild, StoredExecution},
 };
 

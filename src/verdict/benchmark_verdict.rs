@@ -1,9 +1,8 @@
 //! The verdict on one benchmark in one metric: that of its measurements, or why there is none.
 
-use crate::{
-    model::{Acceptance, SkipReason},
-    stats::{self, Assessment, Change, Criteria, Evidence, InconclusiveReason, StatsError},
-};
+use rbench_stats::{Assessment, Change, Criteria, Evidence, InconclusiveReason, StatsError};
+
+use crate::model::{Acceptance, SkipReason};
 
 /// The verdict on one benchmark of two versions.
 #[derive(Clone, Debug, PartialEq)]
@@ -108,9 +107,9 @@ impl Verdict {
     }
 }
 
-impl From<stats::Verdict> for Verdict {
-    fn from(verdict: stats::Verdict) -> Self {
-        use stats::Verdict::{Improved, Inconclusive, Regressed, Unchanged};
+impl From<rbench_stats::Verdict> for Verdict {
+    fn from(verdict: rbench_stats::Verdict) -> Self {
+        use rbench_stats::Verdict::{Improved, Inconclusive, Regressed, Unchanged};
         match verdict {
             Regressed { change, evidence } => Self::Regressed { change, evidence },
             Improved { change, evidence } => Self::Improved { change, evidence },
@@ -135,11 +134,10 @@ impl From<SkipReason> for Verdict {
 
 #[cfg(test)]
 mod tests {
+    use rbench_stats::{Estimator, Measurements, Pairing, Summary};
+
     use super::*;
-    use crate::{
-        model::Metric,
-        stats::{Estimator, Measurements, Pairing, Summary},
-    };
+    use crate::model::Metric;
 
     fn single() -> Criteria {
         Criteria { confirm: false, ..Criteria::default() }
@@ -159,7 +157,7 @@ mod tests {
 
     fn under(percent: f64, ceiling: f64) -> Verdict {
         let stage = stage(percent);
-        let verdict = Verdict::from(stats::Verdict::decide(&stage, None, 1, &single()));
+        let verdict = Verdict::from(rbench_stats::Verdict::decide(&stage, None, 1, &single()));
         verdict.under(Acceptance { ceiling, changes: Vec::new() }, &stage, &single())
     }
 

@@ -3,14 +3,13 @@
 
 use std::collections::HashSet;
 
+use rbench_stats::{AlphaSpending, Analysis, Criteria};
+
 use super::{
     benchmark::{BenchmarkResults, BuildSelection},
     relation::VersionRef,
 };
-use crate::{
-    model::{InterimAnalyses, LayoutSeed, Stage},
-    stats::{AlphaSpending, Analysis, Criteria},
-};
+use crate::model::{InterimAnalyses, LayoutSeed, Stage};
 
 /// The interim analyses of two versions that the first stage of their experiment has completed.
 pub(super) struct DoneAnalyses {

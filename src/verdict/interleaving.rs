@@ -1,10 +1,9 @@
 //! Summarizes how the executions of a benchmark were interleaved with those of the other version.
 //! That decides which executions may be compared, and by which estimator.
 
-use crate::{
-    model::{Execution, InterleavingUnavailable, Mode, Schedule, Threads},
-    stats::{Criteria, Estimator, interference::shown_slow_down},
-};
+use rbench_stats::{Criteria, Estimator, interference::shown_slow_down};
+
+use crate::model::{Execution, InterleavingUnavailable, Mode, Schedule, Threads};
 
 /// The interleaving that all executions of a benchmark share.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,7 +15,7 @@ pub struct Interleaving {
     /// The reason why interleaving was requested but not possible.
     pub unavailable: Option<InterleavingUnavailable>,
     /// How many times as long as alone it takes interleaved, in the mean of both versions, where executions alone have
-    /// shown that this is [considerable](crate::stats::interference::REPORTED).
+    /// shown that this is [considerable](rbench_stats::interference::REPORTED).
     pub times_alone: Option<f64>,
 }
 

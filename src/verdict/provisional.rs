@@ -1,5 +1,7 @@
 //! The difference of two versions while they are still being measured. It is shown, and decides nothing.
 
+use rbench_stats::{AlphaSpending, Criteria, Decider};
+
 use super::{
     benchmark::BenchmarkResults,
     relation::{self, VersionRef},
@@ -9,7 +11,6 @@ use super::{
 use crate::{
     error::Result,
     model::{Benchmark, Metric, Stage},
-    stats::{AlphaSpending, Criteria, Decider},
 };
 
 /// The difference of two versions in one metric of a benchmark, by the builds measured so far.

@@ -3,9 +3,10 @@
 
 use std::collections::HashMap;
 
+use rbench_stats::Pairing;
+
 use crate::{
     model::{Layout, PlannedVersion},
-    stats::Pairing,
     store::StoredExperiment,
 };
 

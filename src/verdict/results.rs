@@ -7,9 +7,10 @@ use std::{
     rc::Rc,
 };
 
+use rbench_code::elf::Digest;
+
 use super::relation::VersionRef;
 use crate::{
-    elf::Digest,
     error::{Error, Exit, Result},
     model::{BenchTarget, Benchmark, Layout, LayoutSeed, Metric, SkipReason, Version},
     store::{ExperimentId, MeasuredBenchmark, RecordedBuild, Store, StoredExperiment},

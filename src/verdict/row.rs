@@ -1,15 +1,13 @@
 //! The verdict on one benchmark in one metric, as `verdicts.rs` produces it and reports consume it;
 //! and the kinds of verdicts in their order of importance.
 
+use rbench_code::impact::Impact;
+use rbench_stats::{ABOVE_MIN_EFFECT, Assessment, Change, More, Power, Summary};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{benchmark_verdict::Verdict, interim::Progress, interleaving::Interleaving};
-use crate::{
-    impact::Impact,
-    model::{Benchmark, Metric, Throughput, names},
-    stats::{ABOVE_MIN_EFFECT, Assessment, Change, More, Power, Summary},
-};
+use crate::model::{Benchmark, Metric, Throughput, names};
 
 /// The verdict on one benchmark in one metric, with its evidence.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,7 +23,7 @@ pub struct DecidedRow {
     /// Empty if no values were compared.
     pub stages: Vec<DecidedStage>,
     /// The comparison by the mean of all measurements, if the estimator
-    /// [needs it](crate::stats::Estimator::needs_mean).
+    /// [needs it](rbench_stats::Estimator::needs_mean).
     pub by_mean: Option<ByMean>,
     /// The sample size that would show a smaller change, if the verdict is inconclusive.
     pub advice: Option<Advice>,

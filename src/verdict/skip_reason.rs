@@ -58,10 +58,11 @@ impl BenchmarkResults<'_> {
 
 #[cfg(test)]
 mod tests {
+    use rbench_stats::Criteria;
+
     use super::*;
     use crate::{
         model::Stage,
-        stats::Criteria,
         store::Store,
         verdict::{
             DecisionOptions, Verdict, Verdicts,

@@ -2,9 +2,10 @@
 
 use std::{ops::Range, sync::Arc, time::Duration};
 
+use rbench_code::elf::Digest;
+
 use super::{Results, VersionRef};
 use crate::{
-    elf::Digest,
     model::{
         BenchTarget, Benchmark, Execution, ExecutionRequest, ExperimentPlan, InterimAnalyses,
         Layout, LayoutSeed, Metric, Name, PlannedBenchmark, PlannedVersion, SampleSizes, Series,

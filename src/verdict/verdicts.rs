@@ -6,6 +6,11 @@
 
 use std::{cell::RefCell, collections::HashMap};
 
+use rbench_stats::{
+    AlphaSpending, Analysis, Assessment, Criteria, Decider, Decision, Estimator, Pairing, Power,
+    StatsError, Summary, decide_counts,
+};
+
 use super::{
     benchmark::{BenchmarkResults, BuildSelection},
     benchmark_verdict::Verdict,
@@ -18,10 +23,6 @@ use super::{
 use crate::{
     error::Result,
     model::{Metric, Mode, SkipReason, Stage, Unmeasured},
-    stats::{
-        self, AlphaSpending, Analysis, Assessment, Criteria, Decider, Decision, Estimator, Pairing,
-        Power, StatsError, Summary, decide_counts,
-    },
     store::MeasuredBenchmark,
 };
 
@@ -259,7 +260,7 @@ impl<'r> Verdicts<'r> {
         let stages: Vec<DecidedStage> =
             std::iter::once(first).chain(second).map(|stage| stage.into_stage(decider)).collect();
         let power =
-            stages.last().filter(|_| matches!(verdict, stats::Verdict::Inconclusive { .. }));
+            stages.last().filter(|_| matches!(verdict, rbench_stats::Verdict::Inconclusive { .. }));
         let power = power.and_then(|DecidedStage { summaries, assessment }| {
             let power = Power::estimate(assessment, count, criteria)?;
             Some(power.with_executions_of(assessment, summaries))
@@ -320,7 +321,7 @@ impl<'r> Verdicts<'r> {
             Err(error) => row(Verdict::refused(&error), Vec::new()),
             Ok(assessment) => {
                 let power = Power::estimate(&assessment, decided, criteria);
-                let verdict = stats::Verdict::decide_stored(&assessment, decided, criteria);
+                let verdict = rbench_stats::Verdict::decide_stored(&assessment, decided, criteria);
                 let verdict = verdict.with_power(power.as_ref());
                 row(verdict.into(), vec![DecidedStage { summaries, assessment }])
             }

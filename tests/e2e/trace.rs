@@ -8,15 +8,15 @@ use std::{
     process::Command,
 };
 
-use cargo_rbench::{
-    elf::{counter_reads, kept_functions},
-    impact::OtherClock,
-    process::{
-        Ending,
-        trace::{Observation, Observed, Plan, RUNNER_PORT, TRACER, with_breakpoints},
-    },
+use cargo_rbench::process::{
+    Ending,
+    trace::{Observation, Observed, Plan, RUNNER_PORT, TRACER, with_breakpoints},
 };
 use object::{Object as _, ObjectSymbol as _};
+use rbench_code::{
+    elf::{counter_reads, kept_functions},
+    impact::OtherClock,
+};
 
 /// A port at which nobody listens, in place of rbench's.
 const PORT: u16 = 9;

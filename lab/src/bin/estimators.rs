@@ -16,8 +16,8 @@ use std::{
     process::ExitCode,
 };
 
-use cargo_rbench::stats::{Estimator, Moments, Scratch, median, paired_ratio::log_ratio};
 use clap::Parser;
+use rbench_stats::{Estimator, Moments, Scratch, median, paired_ratio::log_ratio};
 use serde::Deserialize;
 
 /// The fewest pairs of builds of a benchmark.

@@ -16,7 +16,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use cargo_rbench::stats::Random;
+use rbench_stats::Random;
 use rustix::process::{Pid, Signal, kill_process};
 
 /// The time until everything has ended: a clean-up, and the time from SIGTERM to SIGKILL.

@@ -18,15 +18,15 @@ use std::{
 
 use cargo_metadata::semver;
 use cargo_rbench::{
-    elf::kept_functions,
     harness::{Conditions, Criterion, Divan, Executable, Harness, Native},
     model::{ExecutionRequest, Layout, Outcome, Series},
     process::{
         self, Ending, Interrupt, Invocation, Limits,
         trace::{Observation, Plan, Tracing},
     },
-    stats::median,
 };
+use rbench_code::elf::kept_functions;
+use rbench_stats::median;
 
 /// The number of benchmarks of each harness, and the number of executions of each kind.
 const BENCHMARKS: usize = 3;

@@ -5,6 +5,11 @@ use std::{
     time::Duration,
 };
 
+use rbench_code::impact::Impact;
+use rbench_stats::bisection::{
+    Answer, Estimate, Finding, Known, Measured, Pair, Question, Strategy,
+};
+
 use super::versions::{Versions, why_missing};
 use crate::{
     compare::{Benchmarks, Outcome, Request, Selection, Warning, common_benchmarks, compare},
@@ -12,14 +17,12 @@ use crate::{
     console::Console,
     error::Result,
     git::Line,
-    impact::Impact,
     model::{Benchmark, Metric, Version},
     project::Project,
     report::{
         bisect::CONFIDENCE,
         quantity::{changed_within, count},
     },
-    stats::bisection::{Answer, Estimate, Finding, Known, Measured, Pair, Question, Strategy},
     verdict::{DecidedRow, Verdict},
 };
 

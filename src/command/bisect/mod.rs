@@ -6,6 +6,8 @@ mod versions;
 
 use std::{rc::Rc, time::SystemTime};
 
+use rbench_stats::bisection::steps;
+
 use self::{comparisons::Finder, versions::Versions};
 use super::{output::Output, project_of};
 use crate::{
@@ -22,7 +24,6 @@ use crate::{
     project::Project,
     report::{bisect::BisectReport, quantity::count},
     shell::CommandLine as _,
-    stats::bisection::steps,
 };
 
 pub fn run(args: &BisectArgs) -> Result<Exit> {

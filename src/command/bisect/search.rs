@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use rbench_stats::bisection::{Conclusion, Ending, Estimate, Finding, Found, Search, Strategy};
+
 use super::{
     comparisons::{Comparisons, Finder, Subject},
     versions::Versions,
@@ -15,7 +17,6 @@ use crate::{
     report::bisect::{
         CONFIDENCE, Commit, CommitPlace, Merged, Outcome, SearchedBenchmark, SearchedLine, Skipped,
     },
-    stats::bisection::{Conclusion, Ending, Estimate, Finding, Found, Search, Strategy},
 };
 
 /// The maximum depth of merges inside of merges to search.

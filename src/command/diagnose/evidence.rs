@@ -3,8 +3,14 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use crate::{
+use rbench_stats::{
+    Criteria, Measurements, Scratch,
     diagnosis::{AfterOne, Control, Length, Options, OrderEffect, OrderEffects, Warning, diagnose},
+    median,
+    plan::Cost,
+};
+
+use crate::{
     error::{Context, Exit, Result},
     machine::state,
     model::{
@@ -12,7 +18,6 @@ use crate::{
         Mode, SampleSizes, Series, Slot, Stage, Threads, Unit, Unmeasured, Version,
     },
     report::diagnose::{Conditions, Examination, WordedWarning},
-    stats::{Criteria, Measurements, Scratch, median, plan::Cost},
     store::{ExperimentId, Store, StoredExecution, StoredExperiment},
 };
 

@@ -3,6 +3,8 @@
 
 use std::{slice::from_ref, time::Duration};
 
+use rbench_stats::Criteria;
+
 use super::evidence::{Evidence, OrderEffectSources, Source, Sources, not_after_others};
 use crate::{
     cli::DiagnosisSampling,
@@ -15,7 +17,6 @@ use crate::{
     },
     model::{DiagnosisPart, DiagnosisSettings, InterimAnalyses, Name, Unmeasured},
     report::quantity::count,
-    stats::Criteria,
 };
 
 /// The time for measurements of other lengths.

@@ -5,6 +5,12 @@ use std::{
     sync::Arc,
 };
 
+use rbench_stats::{
+    Change, Summary, Verdict,
+    changes::{self, FEWEST, LARGEST_P, Observation, Span},
+    decide_counts, discoveries,
+};
+
 use super::rows::History;
 use crate::{
     error::Result,
@@ -12,11 +18,6 @@ use crate::{
     report::{
         history::{BenchmarkHistory, CommitPlace, Event, EventChange, Series, SuspectedChange},
         quantity::count,
-    },
-    stats::{
-        Change, Summary, Verdict,
-        changes::{self, FEWEST, LARGEST_P, Observation, Span},
-        decide_counts, discoveries,
     },
     verdict::{TimelineEntry, VersionRef, share_history},
 };

@@ -3,6 +3,8 @@
 
 use std::collections::HashSet;
 
+use rbench_stats::Criteria;
+
 use crate::{
     compare::Acceptances,
     error::Result,
@@ -11,7 +13,6 @@ use crate::{
         BenchmarkHistory, Estimate, HistoryRow, Measured, ReferenceVersion,
         Relation as MeasuredTogether, Series, SessionVariation, UnmeasuredBenchmark,
     },
-    stats::Criteria,
     verdict::{
         BenchmarkResults, Relation, Results, TimelineEntry, Verdicts, VersionRef, obstacles,
     },

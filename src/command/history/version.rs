@@ -2,19 +2,23 @@
 
 use std::{collections::BTreeMap, rc::Rc};
 
+use rbench_stats::{
+    Criteria, Scratch,
+    diagnosis::{Options, hints},
+    slow,
+};
+
 use crate::{
     cli::{GivenOptions, HistoryArgs},
     compare::archive,
     config::VerdictSettings,
     console::Console,
-    diagnosis::{Options, hints},
     error::{Error, Exit, Result},
     git::Repository,
     harness::Filter,
     model::{Benchmark, Execution, LayoutSeed, Metric, Stage, Unmeasured, Version},
     report::version::{ShownBenchmark, ShownBuild, ShownExperiment, VersionReport},
     shell::CommandLine,
-    stats::{Criteria, Scratch, slow},
     store::{Store, StoredExecution, StoredExperiment},
     verdict::{BenchmarkResults, DecisionOptions, Results, Verdicts, VersionRef},
 };

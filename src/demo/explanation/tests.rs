@@ -1,12 +1,12 @@
 //! Explanations report the measurements, and are honest if those are not as expected.
 
+use rbench_stats::{
+    Assessment, Criteria, Estimator, Evidence, InconclusiveReason, Measurements, Pairing, Summary,
+};
+
 use super::*;
 use crate::{
     model::{Benchmark, Metric, Name, Threads},
-    stats::{
-        Assessment, Criteria, Estimator, Evidence, InconclusiveReason, Measurements, Pairing,
-        Summary,
-    },
     verdict::{DecidedStage, Interleaving, VerdictKind},
 };
 

@@ -18,9 +18,8 @@ mod tracer;
 
 use std::{collections::BTreeSet, path::PathBuf};
 
+use rbench_code::impact::OtherClock;
 use serde::{Deserialize, Serialize};
-
-use crate::impact::OtherClock;
 
 pub(super) use self::tracer::command;
 pub use self::{

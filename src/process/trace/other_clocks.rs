@@ -3,13 +3,14 @@
 
 use std::{collections::BTreeSet, io, ops::Range};
 
+use rbench_code::impact::OtherClock;
+
 use super::{
     breakpoints,
     clock::{WAITS, Wait},
     processor::{Registers, caller, program_counter, stack_pointer, system_call, unsigned},
     ptrace::{Memory, Tid},
 };
-use crate::impact::OtherClock;
 
 /// The kernel's own function, which that of the C library calls. Those for `gettimeofday` and `time` are not watched: the
 /// linker lets programs call them directly by the names of the C library, which are replaced.

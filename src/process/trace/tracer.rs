@@ -14,6 +14,7 @@ use std::{
     time::Instant,
 };
 
+use rbench_code::impact::OtherClock;
 use rustix::process::Signal;
 
 use super::{
@@ -30,12 +31,9 @@ use super::{
     },
     ptrace::{self, Change, Memory, OwnCpu, Tid},
 };
-use crate::{
-    impact::OtherClock,
-    process::{
-        child::{Usage, end_with_this_process},
-        launcher::{self, Account, ReportReader, outlive_requests_to_end, report},
-    },
+use crate::process::{
+    child::{Usage, end_with_this_process},
+    launcher::{self, Account, ReportReader, outlive_requests_to_end, report},
 };
 
 /// The part of a stack that is searched for return addresses, in bytes.

@@ -3,6 +3,8 @@
 
 use std::rc::Rc;
 
+use rbench_code::impact::Impact;
+use rbench_stats::{Change, Criteria, bisection::Ending};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -19,10 +21,8 @@ use super::{
 use crate::{
     compare::Warning,
     error::{Exit, Result},
-    impact::Impact,
     model::{Benchmark, CommitRange, FailedTarget, Machine, Metric, Version},
     shell::CommandLine,
-    stats::{Change, Criteria, bisection::Ending},
 };
 
 /// The confidence of the intervals of all changes.

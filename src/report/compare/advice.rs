@@ -1,12 +1,13 @@
 //! Suggests commands, each with its purpose.
 
+use rbench_stats::diagnosis::two_groups;
+
 use super::{
     ComparisonReport,
     notes::{has_metric, is_instructions, is_time},
 };
 use crate::{
     compare::Outcome,
-    diagnosis::two_groups,
     model::{Benchmark, Version},
     report::{document::Step, quantity},
     verdict::{Advice, DecidedRow, Repetition, VerdictKind},

@@ -1,6 +1,8 @@
 //! A comparison as a value: what `compare` writes for programs, and what `ci` reads back; and the
 //! table of its rows, in reports and in comments on pull requests.
 
+use rbench_code::impact::Impact;
+use rbench_stats::{Criteria, Direction, Interval, Method, or_infinite};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -17,12 +19,10 @@ use crate::report::{
 use crate::{
     compare::{Audited, ComparedExperiment, TargetSizes},
     error::Result,
-    impact::Impact,
     model::{
         BenchTarget, Benchmark, DependencyChange, FailedTarget, Machine, Metric, Partition,
         RemovedBenchmark, SampleSizes, Unit, Version, VersionChanges,
     },
-    stats::{Criteria, Direction, Interval, Method, or_infinite},
     verdict::{Advice, ByMean, Counts, DecidedRow, DecidedStage, VerdictKind},
 };
 

@@ -3,6 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use rbench_stats::{Rule, Summary};
+
 use super::{
     ComparisonReport, Row, name,
     notes::{changes_texts, dependencies_note, ground, has_metric},
@@ -23,7 +25,6 @@ use crate::report::{
 use crate::{
     compare::{ComparedExperiment, Outcome, Warning},
     model::{Absence, Benchmark, FailedTarget, Metric, Mode, Variant, Version},
-    stats::{Rule, Summary},
     verdict::{DecidedRow, DecidedStage, Verdict, VerdictKind},
 };
 

@@ -2,6 +2,8 @@
 //! show its verdict.
 
 use askama::Template;
+use rbench_code::impact::Impact;
+use rbench_stats::{BuildSummary, Interval, Summary};
 
 use super::{ComparisonReport, name};
 use crate::report::{
@@ -19,9 +21,7 @@ use crate::report::{
 use crate::{
     compare::ExplainedBenchmark,
     error::Result,
-    impact::Impact,
     model::{FailedTarget, Metric, Unit},
-    stats::{BuildSummary, Interval, Summary},
     verdict::{DecidedRow, DecidedStage, VerdictKind},
 };
 

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use rbench_code::elf::{FunctionDiff, SizedFunction};
+use rbench_stats::{Evidence, InconclusiveReason};
 use unicode_width::UnicodeWidthStr as _;
 
 use super::{super::MOST_NAMES, ComparisonReport, name};
 use crate::{
     compare::{NamedSizes, TargetSizes},
-    elf::{FunctionDiff, SizedFunction},
     model::{
         Benchmark, CommitTitle, DependencyChange, InterleavingUnavailable, Metric, Mode, Unit,
         Version, VersionChanges,
@@ -25,7 +26,6 @@ use crate::{
         table::shorten,
     },
     shell::cargo,
-    stats::{Evidence, InconclusiveReason},
     verdict::{ByMean, DecidedRow, DecidedStage, Interleaving, Verdict, VerdictKind},
 };
 

@@ -24,6 +24,7 @@
 
 use std::collections::BTreeMap;
 
+use rbench_stats::or_infinite;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -31,7 +32,6 @@ use super::ComparisonReport;
 use crate::{
     model::Metric,
     report::quantity::{bare_percent, count, exact, percent},
-    stats::or_infinite,
     verdict::{DecidedStage, Verdict},
 };
 

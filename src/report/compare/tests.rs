@@ -13,13 +13,16 @@ mod release;
 use std::time::{Duration, SystemTime};
 
 use accepted::{accepted, idle};
+use rbench_code::{
+    elf::{Cause, ChangedFunction, FunctionDiff, Name, SizedFunction},
+    impact::Impact,
+};
+use rbench_stats::{Criteria, Estimator, Measurements, Method, Rule, Summary, Unpaired};
 
 use super::*;
 use crate::{
     compare::{ChangedWork, ComparedExperiment, Warning},
-    elf::{Cause, ChangedFunction, FunctionDiff, Name, SizedFunction},
     error::{Error, Exit},
-    impact::Impact,
     model::{
         Benchmark, CommitTitle, Disturbance, FailedTarget, InterleavingUnavailable, Metric, Mode,
         SampleSizes, Threads, Throughput, Version, VersionChanges,
@@ -31,7 +34,6 @@ use crate::{
             decided_row_in, given, inconclusive, machine, memory, removed, target, version,
         },
     },
-    stats::{Criteria, Estimator, Measurements, Method, Rule, Summary, Unpaired},
     verdict::{ByMean, DecidedRow, Interleaving, Repetition, Verdict},
 };
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use rbench_stats::Assessment;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -20,7 +21,6 @@ use crate::{
         style::Role,
         table::{Cell, Column, Table},
     },
-    stats::Assessment,
     verdict::{DecidedRow, VerdictKind},
 };
 
@@ -386,6 +386,8 @@ impl Report for VersusReport {
 
 #[cfg(test)]
 mod tests {
+    use rbench_stats::Criteria;
+
     use super::*;
     use crate::{
         compare::Outcome,
@@ -396,7 +398,6 @@ mod tests {
                 HOSTILE, assert_harmless, assert_keeps, benchmark, decided_row, given, version,
             },
         },
-        stats::Criteria,
         verdict::{ExitPolicy, Verdict},
     };
 

@@ -2,6 +2,11 @@
 
 use std::time::Duration;
 
+use rbench_stats::{
+    diagnosis::{Advice, MOST_BUILDS},
+    plan::Cost,
+};
+
 use super::{
     super::{
         escape::escape_untrusted,
@@ -10,11 +15,7 @@ use super::{
     },
     Examination, ExaminationOutcome, ExaminedBenchmark,
 };
-use crate::{
-    diagnosis::{Advice, MOST_BUILDS},
-    model::{Benchmark, Mode, SampleSizes},
-    stats::plan::Cost,
-};
+use crate::model::{Benchmark, Mode, SampleSizes};
 
 /// The lines for comparisons in this mode. A benchmark without a recommendation has a comment with the reason.
 pub fn recommended_lines(benchmarks: &[ExaminedBenchmark], mode: Mode) -> String {

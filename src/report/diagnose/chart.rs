@@ -4,6 +4,11 @@
 
 use std::iter;
 
+use rbench_stats::{
+    Interval, Moments,
+    diagnosis::{Densities, Position, Segment, Segments, Shares},
+};
+
 use super::{
     super::{
         document::capitalised,
@@ -14,11 +19,7 @@ use super::{
     Examination,
     sections::name_of,
 };
-use crate::{
-    diagnosis::{Densities, Position, Segment, Segments, Shares},
-    model::Unit,
-    stats::{Interval, Moments},
-};
+use crate::model::Unit;
 
 /// The width of a document, in pixels: small, so that its text is legible when a phone shows it
 /// whole.

@@ -10,6 +10,12 @@ pub(super) use sections::between;
 
 use std::{rc::Rc, time::Duration};
 
+use rbench_stats::{
+    Change, Estimator, Interval, Measurements,
+    diagnosis::{
+        AfterOne, Answer, Diagnosis, Length, Level, OrderEffects, Warning, serialize_answer,
+    },
+};
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
@@ -21,13 +27,9 @@ use super::{
     style::Role,
 };
 use crate::{
-    diagnosis::{
-        AfterOne, Answer, Diagnosis, Length, Level, OrderEffects, Warning, serialize_answer,
-    },
     error::Result,
     model::{Benchmark, Machine, SampleSizes, Unmeasured, Version},
     shell::CommandLine,
-    stats::{Change, Estimator, Interval, Measurements},
 };
 
 /// The noise of some benchmarks of a version. Shares and changes are relative: 0.01 is 1 %. A number is null if it is

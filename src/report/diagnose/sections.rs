@@ -3,6 +3,16 @@
 
 use std::fmt::Display;
 
+use rbench_stats::{
+    Interval,
+    diagnosis::{
+        self, Advice, Autocorrelation, Class, EstimatorPrecision, Estimators, FTest, Influence,
+        Length, LengthPoint, LevelShifts, MOST_BUILDS, Multimodality, OrderEffects, Position,
+        Repetitions, Segments, Shares, SteadyStates, Trend, Variance,
+    },
+    median,
+};
+
 use super::{
     super::{
         document::{Block, Item, Text, Verbatim},
@@ -12,15 +22,7 @@ use super::{
     },
     Conditions, Examination, kinds, relative,
 };
-use crate::{
-    diagnosis::{
-        self, Advice, Autocorrelation, Class, EstimatorPrecision, Estimators, FTest, Influence,
-        Length, LengthPoint, LevelShifts, MOST_BUILDS, Multimodality, OrderEffects, Position,
-        Repetitions, Segments, Shares, SteadyStates, Trend, Variance,
-    },
-    model::Unit,
-    stats::{Interval, median},
-};
+use crate::model::Unit;
 
 /// The width of a plot, in columns.
 const PLOT: usize = 60;

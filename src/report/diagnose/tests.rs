@@ -1,14 +1,18 @@
 //! The report of `diagnose` for people and for programs, on simulated benchmarks.
 
+use rbench_stats::{
+    Interval, Random,
+    diagnosis::{AfterOne, Options, OrderEffect, diagnose},
+    plan::Cost,
+};
+
 use super::*;
 use crate::{
-    diagnosis::{AfterOne, Options, OrderEffect, diagnose},
     model::{Metric, Mode},
     report::{
         Report, style,
         testing::{HOSTILE, assert_harmless, assert_keeps, benchmark, given, machine, version},
     },
-    stats::{Interval, Random, plan::Cost},
 };
 
 /// Four builds of four executions of 200 measurements: normal, with this factor for measurement `i`

@@ -3,6 +3,10 @@
 
 use std::collections::BTreeSet;
 
+use rbench_code::{
+    elf::{Cause, ChangedFunction, FunctionDiff, FunctionSet, Name, NotComparable, SizedFunction},
+    impact::{EnteredFunction, Impact},
+};
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
@@ -15,9 +19,7 @@ use super::{
     quantity::{and_more, change_of_stack, count},
 };
 use crate::{
-    elf::{Cause, ChangedFunction, FunctionDiff, FunctionSet, Name, NotComparable, SizedFunction},
     error::Result,
-    impact::{EnteredFunction, Impact},
     model::{BenchTarget, Benchmark, Version},
 };
 
@@ -361,14 +363,15 @@ impl ExecutedFunctions {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::{
+    use rbench_code::{
         elf::Cause,
         impact::{EnteredFunction, Impact},
-        report::{
-            style,
-            testing::{HOSTILE, assert_harmless, assert_keeps, benchmark, target, version},
-        },
+    };
+
+    use super::*;
+    use crate::report::{
+        style,
+        testing::{HOSTILE, assert_harmless, assert_keeps, benchmark, target, version},
     };
 
     fn report(name: &str) -> DiffReport {

@@ -1,5 +1,9 @@
 //! The report of `diff --explain`: the functions that account for a change in a benchmark's instructions.
 
+use rbench_code::{
+    callgrind::{Callee, Code, FunctionDifference, Place},
+    impact::{EnteredFunction, Impact},
+};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -14,10 +18,8 @@ use super::{
     table::{Cell, Column, Table},
 };
 use crate::{
-    callgrind::{Callee, Code, FunctionDifference, Place},
     compare::ExplainedBenchmark,
     error::Result,
-    impact::{EnteredFunction, Impact},
     model::{Benchmark, DependencyChange, Version},
 };
 

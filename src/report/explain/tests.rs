@@ -1,10 +1,13 @@
 //! Explanations with every kind of function, as text, Markdown and JSON.
 
-use super::*;
-use crate::{
+use rbench_code::{
     callgrind::{Callee, Code, Executed, Explanation, Place},
     elf::{Cause, ChangedFunction, Name, SizedFunction},
     impact::{EnteredFunction, Impact},
+};
+
+use super::*;
+use crate::{
     model::DependencyChange,
     report::{
         style,

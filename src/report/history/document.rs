@@ -3,6 +3,8 @@
 
 use std::collections::BTreeSet;
 
+use rbench_stats::{Change, segmentation};
+
 use super::{
     super::{
         MOST_NAMES,
@@ -20,7 +22,6 @@ use super::{
 };
 use crate::{
     model::{Benchmark, CommitRange, Metric, Mode, SkipReason, Unit, Variant, Version},
-    stats::{Change, segmentation},
     verdict::{MIXED, Verdict, VerdictKind},
 };
 

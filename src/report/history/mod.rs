@@ -8,6 +8,7 @@ mod tests;
 
 use std::{rc::Rc, time::SystemTime};
 
+use rbench_stats::{Change, Criteria, SessionVariance};
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
@@ -23,7 +24,6 @@ use crate::{
         VersionChanges,
     },
     shell::CommandLine,
-    stats::{Change, Criteria, SessionVariance},
     verdict::{DecidedRow, Verdict, VerdictKind},
 };
 

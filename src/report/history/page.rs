@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 
 use askama::Template;
+use rbench_stats::Criteria;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -21,7 +22,6 @@ use super::{BenchmarkHistory, Event, HistoryReport, HistoryRow, Series, Unmeasur
 use crate::{
     error::Result,
     model::{Variant, Version},
-    stats::Criteria,
 };
 
 /// The approximate total number of versions listed on a page, the maximum for each benchmark, and

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use rbench_stats::{Assessment, Estimator, Measurements, Pairing, Summary};
 use serde_json::{Value, json};
 
 use super::*;
@@ -11,18 +12,17 @@ use crate::{
         Report as _, style,
         testing::{HOSTILE, assert_harmless, assert_keeps, benchmark, given, machine, memory},
     },
-    stats::{self, Assessment, Estimator, Measurements, Pairing, Summary},
     verdict::{DecidedStage, Interleaving, MIXED},
 };
 
 const CRITERIA: Criteria = Criteria {
     estimator: Some(Estimator::Mean),
-    rule: stats::Rule::Paired,
+    rule: rbench_stats::Rule::Paired,
     false_alarm_rate: 0.05,
     comparisons: 1,
     confidence: 0.95,
     min_effect: 0.01,
-    limits: stats::MetricLimits::DEFAULT,
+    limits: rbench_stats::MetricLimits::DEFAULT,
     confirm: false,
     seed: 1,
 };
@@ -56,7 +56,7 @@ fn decided(id: &str, base: f64, head: f64) -> DecidedRow {
         by_mean: None,
         benchmark: benchmark(id),
         metric: Some(Metric::wall()),
-        verdict: stats::Verdict::decide(&assessment, None, 1, &CRITERIA).into(),
+        verdict: rbench_stats::Verdict::decide(&assessment, None, 1, &CRITERIA).into(),
         stages: vec![DecidedStage { summaries, assessment }],
         advice: None,
         work: None,

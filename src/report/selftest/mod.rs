@@ -3,6 +3,10 @@
 
 use std::time::Duration;
 
+use rbench_stats::{
+    Criteria, Proportion,
+    noise::{FAR, Uniformity},
+};
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
@@ -20,10 +24,6 @@ use crate::{
     compare::Warning,
     error::{Exit, Result},
     model::{BenchTarget, Benchmark, FailedTarget, Machine, Mode, SampleSizes, Version},
-    stats::{
-        Criteria, Proportion,
-        noise::{FAR, Uniformity},
-    },
     verdict::fitness::{BUILDS, Finding, Fitness, Floor, MISLEADING},
 };
 

@@ -8,6 +8,8 @@ use std::{
 };
 
 pub use range::{RangeComparison, RangeReport};
+use rbench_code::elf::Digest;
+use rbench_stats::{Components, Criteria, FTest, Summary, diagnosis::Hint};
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
@@ -22,15 +24,12 @@ use super::{
     table::{Cell, Column, Table},
 };
 use crate::{
-    diagnosis::Hint,
-    elf::Digest,
     error::Result,
     model::{
         Benchmark, Layout, LayoutSeed, Machine, Metric, SampleSizes, SkipReason, Stage, Throughput,
         Unit, Version, settings_words,
     },
     shell::CommandLine,
-    stats::{Components, Criteria, FTest, Summary},
     verdict::{Interleaving, VerdictKind},
 };
 
@@ -139,7 +138,7 @@ pub struct ShownBuild {
     pub value: f64,
     /// The estimate of each execution, in the order of rounds.
     pub executions: Vec<f64>,
-    /// True if it is [slow](crate::stats::slow), beyond the spread of the other builds.
+    /// True if it is slow, beyond the spread of the other builds.
     pub slow: bool,
     /// The peak resident memory over its executions.
     #[serde(rename = "peak_memory_bytes")]

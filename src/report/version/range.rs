@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use rbench_stats::Criteria;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -21,7 +22,6 @@ use crate::{
         table::{Cell, Column, Table},
     },
     shell::CommandLine,
-    stats::Criteria,
     verdict::{DecidedRow, ExitPolicy, Verdict, VerdictKind},
 };
 

@@ -1,5 +1,7 @@
 //! The report on a version for people and for programs.
 
+use rbench_stats::Estimator;
+
 use super::*;
 use crate::{
     model::{InterleavingUnavailable, Metric, Mode, Threads},
@@ -10,7 +12,6 @@ use crate::{
             machine, memory, summary, version,
         },
     },
-    stats::Estimator,
     verdict::{DecidedRow, Repetition},
 };
 

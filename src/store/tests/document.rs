@@ -3,10 +3,10 @@
 use std::io::Read as _;
 
 use flate2::{Compression, read::ZlibEncoder};
+use rbench_code::elf::Digest;
 
 use super::*;
 use crate::{
-    elf::Digest,
     error::{Error, Exit},
     model::{BenchTarget, InterleavingUnavailable, Layout, SkipReason, Throughput, Unmeasured},
 };

@@ -1,8 +1,9 @@
 //! Recorded results can be read again.
 
+use rbench_code::elf::Digest;
+
 use super::*;
 use crate::{
-    elf::Digest,
     error::{Error, Exit},
     model::{BenchTarget, Layout, Unmeasured},
 };

@@ -6,19 +6,19 @@ use std::{
     time::SystemTime,
 };
 
+use rbench_stats::{
+    Proportion,
+    noise::{
+        Autocorrelation, PositionEffect, Uniformity, far_from_median, pooled, scaled,
+        smallest_detectable,
+    },
+};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{DecidedRow, DecidedStage, VerdictKind};
 use crate::{
     model::{Benchmark, LayoutSeed, Mode, Stage},
-    stats::{
-        Proportion,
-        noise::{
-            Autocorrelation, PositionEffect, Uniformity, far_from_median, pooled, scaled,
-            smallest_detectable,
-        },
-    },
     store::StoredExecution,
 };
 

@@ -2,8 +2,10 @@
 
 use std::time::{Duration, SystemTime};
 
+use rbench_stats::Random;
+
 use super::*;
-use crate::{stats::Random, verdict::testing::benchmark};
+use crate::verdict::testing::benchmark;
 
 /// The parameters from which rows are simulated.
 #[derive(Clone, Copy)]

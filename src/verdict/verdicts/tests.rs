@@ -1,9 +1,10 @@
 //! Verdicts from rows of an in-memory store.
 
+use rbench_stats::{Estimator, Rule};
+
 use super::*;
 use crate::{
     model::{Execution, InterleavingUnavailable, Mode, Schedule, Threads, Throughput},
-    stats::{Estimator, Rule},
     store::Store,
     verdict::Interleaving,
     verdict::testing::{Filling, benchmark, metric, place, seeds},

@@ -18,7 +18,7 @@ use crate::{
     history,
     support::{TestProject, postgres::Server, sources},
 };
-use cargo_rbench::stats::Random;
+use rbench_stats::Random;
 
 /// A server with a database of this name that has the tables, and users for each role.
 fn server(database: &str) -> Server {

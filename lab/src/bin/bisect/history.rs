@@ -8,8 +8,8 @@ use std::{
     process::Command,
 };
 
-use cargo_rbench::stats::Random;
 use lab::WorkingTree;
+use rbench_stats::Random;
 
 /// The number of commits on the line.
 pub const COMMITS: usize = 64;

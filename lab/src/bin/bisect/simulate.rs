@@ -1,6 +1,6 @@
 //! The search itself, with simulated comparisons.
 
-use cargo_rbench::stats::{
+use rbench_stats::{
     Proportion, Random,
     bisection::{
         Answer, Conclusion, Ending, Estimate, Finding, Found, Known, Measured, Pair, Question,

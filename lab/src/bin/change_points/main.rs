@@ -12,12 +12,12 @@ use std::time::Instant;
 
 mod nights;
 
-use cargo_rbench::stats::{
+use rayon::prelude::*;
+use rbench_stats::{
     Random,
     changes::{ChangePoint, LARGEST_P, Noise, Observation, Series},
     segmentation::Sums,
 };
-use rayon::prelude::*;
 
 /// The standard deviation of a value; relative, as all effects here.
 const DEVIATION: f64 = 0.01;

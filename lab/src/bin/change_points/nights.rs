@@ -1,7 +1,7 @@
 //! Simulates a history that gets one version and one interim analysis every night: how often it
 //! suspects a change although there is none.
 
-use cargo_rbench::stats::{
+use rbench_stats::{
     Random,
     changes::{FEWEST, LARGEST_P, Noise},
     discoveries,

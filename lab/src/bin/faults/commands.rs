@@ -13,7 +13,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use cargo_rbench::{stats::Random, store::Store};
+use cargo_rbench::store::Store;
+use rbench_stats::Random;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 

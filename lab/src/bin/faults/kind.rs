@@ -1,7 +1,8 @@
 //! The faults of a benchmark's process, with the expected reports. The fixture `faults` commits
 //! them.
 
-use cargo_rbench::{model::InterleavingUnavailable, stats::Random};
+use cargo_rbench::model::InterleavingUnavailable;
+use rbench_stats::Random;
 
 /// A kind of fault.
 #[derive(Debug)]

@@ -33,8 +33,8 @@ use cargo_rbench::{
     model::Mode,
     process::Interrupt,
     project::Project,
-    stats::Random,
 };
+use rbench_stats::Random;
 use rustix::process::Signal;
 
 use kind::{Fault, Kind, file};

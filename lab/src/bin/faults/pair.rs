@@ -17,8 +17,8 @@ use cargo_rbench::{
         Interrupt, cpus,
         interleaving::{InterleavedUse, LIBRARY_FLAGS, LIBRARY_SOURCE, SLICE, SharedPage},
     },
-    stats::Random,
 };
+use rbench_stats::Random;
 
 use crate::{
     kind::{Fault, Kind},

@@ -8,7 +8,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use cargo_rbench::{stats::Random, store::Store};
+use cargo_rbench::store::Store;
+use rbench_stats::Random;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::{

@@ -5,14 +5,16 @@ use std::rc::Rc;
 use cargo_rbench::{
     cli::GivenOptions,
     compare::Outcome,
-    elf,
     error::{Error, Exit},
-    impact::{EnteredFunction, Impact},
     model::{Absence, BenchTarget, Disturbance, FailedTarget, RemovedBenchmark, SampleSizes},
     report::{Format, compare::ComparisonReport},
-    stats::{Criteria, Random},
     verdict::{DecidedRow, ExitPolicy, Verdict},
 };
+use rbench_code::{
+    elf,
+    impact::{EnteredFunction, Impact},
+};
+use rbench_stats::{Criteria, Random};
 
 use crate::{
     explain,

@@ -4,7 +4,6 @@ use std::rc::Rc;
 
 use cargo_rbench::{
     cli::GivenOptions,
-    diagnosis::{Length, Options, Warning, diagnose},
     model::{Metric, SampleSizes},
     report::{
         Format,
@@ -13,7 +12,11 @@ use cargo_rbench::{
             WordedWarning,
         },
     },
-    stats::{Estimator, Measurements, Random, plan::Cost},
+};
+use rbench_stats::{
+    Estimator, Measurements, Random,
+    diagnosis::{Length, Options, Warning, diagnose},
+    plan::Cost,
 };
 
 use crate::made_up::{HOSTILE, benchmark, machine, version};

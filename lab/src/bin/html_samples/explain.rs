@@ -1,12 +1,10 @@
 //! A page with an explanation that has every kind of function, and names that would break a page.
 
-use cargo_rbench::{
+use cargo_rbench::{compare::ExplainedBenchmark, model::DependencyChange, report::Format};
+use rbench_code::{
     callgrind::{Callee, Code, Executed, Explanation, FunctionDifference, Place},
-    compare::ExplainedBenchmark,
     elf::{Cause, ChangedFunction, Name, SizedFunction},
     impact::Impact,
-    model::DependencyChange,
-    report::Format,
 };
 
 use crate::made_up::{HOSTILE, benchmark, version};

@@ -15,10 +15,10 @@ use cargo_rbench::{
             Measured, ReferenceVersion, Relation, Series, SuspectedChange,
         },
     },
-    stats::{
-        self, Assessment, Change, Criteria, Estimator, Measurements, Pairing, Random, Summary,
-    },
     verdict::{DecidedRow, DecidedStage, Progress, Verdict},
+};
+use rbench_stats::{
+    Assessment, Change, Criteria, Estimator, Measurements, Pairing, Random, Summary,
 };
 
 use crate::made_up::{HOSTILE, benchmark, machine, version};
@@ -152,7 +152,7 @@ fn against(of: usize, version: Version, base: Summary, head: Summary) -> Referen
     let row = DecidedRow::without_metric(&benchmark(&Shape::name(of)), Verdict::Identical);
     let row = DecidedRow {
         metric: Some(Metric::wall()),
-        verdict: stats::Verdict::decide(&assessment, None, 1, &criteria).into(),
+        verdict: rbench_stats::Verdict::decide(&assessment, None, 1, &criteria).into(),
         stages: vec![DecidedStage { summaries: [base, head], assessment }],
         progress: Progress::Ended,
         by_mean: None,

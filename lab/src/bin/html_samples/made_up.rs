@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 
 use cargo_rbench::{
     model::{Benchmark, Machine, Metric, Name, Version},
-    stats::{
-        self, Assessment, Criteria, Estimator, Measurements, Pairing, Power, Random, Summary,
-        decide_counts,
-    },
     verdict::{DecidedRow, DecidedStage, Progress, Verdict},
+};
+use rbench_stats::{
+    Assessment, Criteria, Estimator, Measurements, Pairing, Power, Random, Summary, decide_counts,
 };
 
 /// A name with everything that can break pages, scripts or the direction of writing.
@@ -97,7 +96,7 @@ pub fn decided(random: &mut Random, id: &str, kind: Kind, among: usize) -> Decid
     }
     let second = stages.get(1).map(|stage| &stage.assessment);
     let outlook = Power::estimate(second.unwrap_or(&stages[0].assessment), among, &criteria);
-    let verdict = stats::Verdict::decide(&stages[0].assessment, second, among, &criteria);
+    let verdict = rbench_stats::Verdict::decide(&stages[0].assessment, second, among, &criteria);
     DecidedRow {
         metric: Some(Metric::wall()),
         verdict: verdict.with_power(outlook.as_ref()).into(),

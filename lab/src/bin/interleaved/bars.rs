@@ -1,6 +1,6 @@
 //! The requirements on interleaving, with the measured values.
 
-use cargo_rbench::stats::median;
+use rbench_stats::median;
 
 use crate::pairs::{Pairs, Way};
 

@@ -16,8 +16,8 @@
 
 use std::{error::Error, path::PathBuf, process::ExitCode};
 
-use cargo_rbench::stats::{Estimator, median};
 use clap::Parser;
+use rbench_stats::{Estimator, median};
 
 use bars::Bar;
 use pairs::{LENGTHS, Pairs, Way};

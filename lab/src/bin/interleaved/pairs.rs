@@ -15,8 +15,8 @@ use cargo_rbench::{
     model::{Benchmark, ExecutionRequest, Mode},
     process::{Interrupt, SavedHandler},
     project::Project,
-    stats::Estimator,
 };
+use rbench_stats::Estimator;
 
 use crate::{
     pair::{Pair, Subject},

@@ -1,6 +1,6 @@
 //! The spread of the log ratio from pair to pair.
 
-use cargo_rbench::stats::{Estimator, Moments, Scratch, paired_ratio};
+use rbench_stats::{Estimator, Moments, Scratch, paired_ratio};
 
 use crate::pair::Pair;
 

@@ -11,7 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use cargo_rbench::stats::Random;
+use rbench_stats::Random;
 use rustix::{
     process::{Signal, set_parent_process_death_signal},
     thread::{CpuSet, sched_setaffinity},

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use cargo_rbench::stats::median;
+use rbench_stats::median;
 
 use crate::{
     All,

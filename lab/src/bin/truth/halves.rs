@@ -1,6 +1,6 @@
 //! Cross-validation of the estimator: half of the functions choose it, the other half test it.
 
-use cargo_rbench::stats::{Estimator, median};
+use rbench_stats::{Estimator, median};
 
 use crate::{
     proportion::{Proportion, Shown as _},

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fs};
 
-use cargo_rbench::stats::median;
+use rbench_stats::median;
 
 use crate::{
     proportion::{Proportion, Shown as _},

@@ -1,6 +1,6 @@
 //! Proportions as tables show them.
 
-pub use cargo_rbench::stats::Proportion;
+pub use rbench_stats::Proportion;
 
 /// The statistics of a proportion.
 pub trait Shown {

@@ -11,10 +11,10 @@ use cargo_rbench::{
     model::{
         Benchmark, Execution, HarnessKind, LayoutSeed, MANY_SWITCHES, Metric, Resources, Stage,
     },
-    stats::{Assessment, Criteria, Estimator, Pairing, Summary},
     store::{Store, StoredExperiment},
     verdict::{BenchmarkResults, BuildSelection, Results, VersionRef},
 };
+use rbench_stats::{Assessment, Criteria, Estimator, Pairing, Summary};
 
 use crate::answer::Report;
 

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use cargo_rbench::stats::{Estimator, median};
 use lab::criterion::Word;
+use rbench_stats::{Estimator, median};
 
 use crate::{
     All,

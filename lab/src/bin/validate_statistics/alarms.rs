@@ -1,9 +1,7 @@
 //! False alarms: how often versions that do not differ are flagged.
 
-use cargo_rbench::{
-    model::SampleSizes,
-    stats::{Comparison, Criteria, Estimator, Levels, Pairing, Random, Rule, Summary},
-};
+use cargo_rbench::model::SampleSizes;
+use rbench_stats::{Comparison, Criteria, Estimator, Levels, Pairing, Random, Rule, Summary};
 
 use super::{
     power::welch_power,
@@ -19,7 +17,7 @@ const CRITERIA: Criteria = Criteria {
     comparisons: 1,
     confidence: 0.95,
     min_effect: 0.0,
-    limits: cargo_rbench::stats::MetricLimits::DEFAULT,
+    limits: rbench_stats::MetricLimits::DEFAULT,
     confirm: true,
     seed: 2006,
 };

@@ -1,7 +1,7 @@
 //! Change points of histories: how often a series without a change has one, and how often a change
 //! is found.
 
-use cargo_rbench::stats::{
+use rbench_stats::{
     Random,
     changes::{LARGEST_P, Observation, Series},
 };

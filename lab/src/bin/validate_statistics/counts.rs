@@ -1,12 +1,10 @@
 //! Counts that depend on the random state: how often they are called regressed although they did
 //! not change.
 
-use cargo_rbench::{
-    model::Metric,
-    stats::{
-        Criteria, Estimator, Measurements, Random, Summary, Verdict, counts_needed, decide_counts,
-        varies,
-    },
+use cargo_rbench::model::Metric;
+use rbench_stats::{
+    Criteria, Estimator, Measurements, Random, Summary, Verdict, counts_needed, decide_counts,
+    varies,
 };
 
 use super::sheet::{Sheet, Target};

@@ -1,11 +1,9 @@
 //! Components and the intervals of one version.
 
-use cargo_rbench::{
-    model::{Metric, SampleSizes},
-    stats::{
-        Comparison, Components, Estimator, Interval, Levels, Measurements, Pairing, Summary,
-        distribution::normal_quantile, plan::variance,
-    },
+use cargo_rbench::model::{Metric, SampleSizes};
+use rbench_stats::{
+    Comparison, Components, Estimator, Interval, Levels, Measurements, Pairing, Summary,
+    distribution::normal_quantile, plan::variance,
 };
 
 use super::{

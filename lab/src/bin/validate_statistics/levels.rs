@@ -1,12 +1,10 @@
 //! Statistics of the levels: the test of layouts, impact factors, the shares of a change's
 //! variance.
 
-use cargo_rbench::{
-    model::SampleSizes,
-    stats::{
-        Comparison, Components, Estimator, Levels, Pairing, Summary,
-        impact::{Bootstrap, ImpactFactor},
-    },
+use cargo_rbench::model::SampleSizes;
+use rbench_stats::{
+    Comparison, Components, Estimator, Levels, Pairing, Summary,
+    impact::{Bootstrap, ImpactFactor},
 };
 
 use super::{

@@ -1,9 +1,9 @@
 //! Diagnoses of simulated benchmarks: steady ones get no warning, and the others the right one.
 
-use cargo_rbench::{
+use cargo_rbench::model::Metric;
+use rbench_stats::{
+    Estimator, Interval, Levels, Measurements, Random,
     diagnosis::{Options, Warning, diagnose},
-    model::Metric,
-    stats::{Estimator, Interval, Levels, Measurements, Random},
 };
 
 use super::sheet::{Sheet, Target};

@@ -2,13 +2,11 @@
 
 use std::f64::consts::FRAC_PI_2;
 
-use cargo_rbench::{
-    model::{Metric, SampleSizes},
-    stats::{
-        Comparison, Estimator, Levels, Measurements, Pairing, Random, Rule, Summary,
-        distribution::t_quantile,
-        power::{noncentral_t_cdf, two_sided_power},
-    },
+use cargo_rbench::model::{Metric, SampleSizes};
+use rbench_stats::{
+    Comparison, Estimator, Levels, Measurements, Pairing, Random, Rule, Summary,
+    distribution::t_quantile,
+    power::{noncentral_t_cdf, two_sided_power},
 };
 
 use super::{

@@ -1,12 +1,10 @@
 //! The procedure of a whole comparison: interim analyses of the first stage, fresh builds for
 //! flagged benchmarks.
 
-use cargo_rbench::{
-    model::{InterimAnalyses, Metric},
-    stats::{
-        AlphaSpending, Analysis, Change, Criteria, Decider, Decision, Estimator, Measurements,
-        Pairing, Power, Random, Summary, Verdict, sequential::WORTHWHILE,
-    },
+use cargo_rbench::model::{InterimAnalyses, Metric};
+use rbench_stats::{
+    AlphaSpending, Analysis, Change, Criteria, Decider, Decision, Estimator, Measurements, Pairing,
+    Power, Random, Summary, Verdict, sequential::WORTHWHILE,
 };
 
 use super::{

@@ -1,7 +1,7 @@
 //! Replications on all cores, with the same result on any number of them.
 
-use cargo_rbench::stats::Random;
 use rayon::prelude::*;
+use rbench_stats::Random;
 
 /// Replications that share one stream of random numbers, one after the other.
 const CHUNK: usize = 256;

@@ -1,6 +1,6 @@
 //! The paired t test against the signed-rank test, where some differences are far from the others.
 
-use cargo_rbench::stats::{Moments, Random, distribution::t_survival};
+use rbench_stats::{Moments, Random, distribution::t_survival};
 
 use super::{
     sheet::{Sheet, Target},

@@ -1,11 +1,9 @@
 //! Verdicts from stored results of two sessions, where no version differs.
 
-use cargo_rbench::{
-    model::Metric,
-    stats::{
-        Assessment, Criteria, Estimator, Measurements, Pairing, Random, Repeat, SessionVariance,
-        Summary, Verdict,
-    },
+use cargo_rbench::model::Metric;
+use rbench_stats::{
+    Assessment, Criteria, Estimator, Measurements, Pairing, Random, Repeat, SessionVariance,
+    Summary, Verdict,
 };
 
 use super::sheet::{Sheet, Target};

@@ -4,7 +4,7 @@
 //! Each build is executed once, interleaved with the same build of the other version, and takes 80
 //! measurements with independent noise.
 
-use cargo_rbench::stats::{Criteria, Estimator, Random, Scratch, Verdict, paired_ratio};
+use rbench_stats::{Criteria, Estimator, Random, Scratch, Verdict, paired_ratio};
 
 use super::{
     procedure::{self, Drawn, LOOKS},

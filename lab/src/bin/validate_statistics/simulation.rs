@@ -1,10 +1,8 @@
 //! Simulated experiments with known truth: three-level data of one or two versions, builds of
 //! several shapes, a machine that drifts, and two orders of execution.
 
-use cargo_rbench::{
-    model::{Metric, SampleSizes},
-    stats::{InvalidMeasurement, Levels, Measurements, Random},
-};
+use cargo_rbench::model::{Metric, SampleSizes};
+use rbench_stats::{InvalidMeasurement, Levels, Measurements, Random};
 
 /// The distribution of the true values of builds about that of their version. Every shape is scaled
 /// to mean 0 and variance 1.

@@ -1,9 +1,7 @@
 //! Two stages: a regression is flagged first and then confirmed on fresh builds alone.
 
-use cargo_rbench::{
-    model::SampleSizes,
-    stats::{Assessment, Criteria, Estimator, Levels, Pairing, Random, Summary, Verdict},
-};
+use cargo_rbench::model::SampleSizes;
+use rbench_stats::{Assessment, Criteria, Estimator, Levels, Pairing, Random, Summary, Verdict};
 
 use super::{
     multiplicity::{benjamini_hochberg, holm},

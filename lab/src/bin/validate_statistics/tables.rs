@@ -1,6 +1,6 @@
 //! Exactly computed values: t quantiles.
 
-use cargo_rbench::stats::distribution::t_quantile;
+use rbench_stats::distribution::t_quantile;
 
 use super::sheet::{Sheet, Target};
 

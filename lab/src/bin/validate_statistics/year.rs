@@ -5,7 +5,7 @@
 //! benchmarks. The first stage is simulated. The probability that fresh builds confirm its
 //! nominations is computed, because confirmation is far too rare to be counted.
 
-use cargo_rbench::stats::{Criteria, power::power_to_report};
+use rbench_stats::{Criteria, power::power_to_report};
 
 use super::{
     procedure::{self, Drawn, LOOKS},

@@ -6,13 +6,11 @@ use std::{
     sync::OnceLock,
 };
 
+use rbench_code::elf::{UncountableAllocator, uncountable_allocator};
 use tempfile::TempDir;
 
 use super::*;
-use crate::{
-    elf::{UncountableAllocator, uncountable_allocator},
-    process::{preload::LIBRARY_FLAGS, testing::compile},
-};
+use crate::process::{preload::LIBRARY_FLAGS, testing::compile};
 
 /// The library, and programs.
 struct Built(TempDir);

@@ -1,7 +1,9 @@
 //! The commands that a comparison suggests.
 
+use rbench_code::impact::EnteredFunction;
+
 use super::*;
-use crate::{impact::EnteredFunction, report::document::Step};
+use crate::report::document::Step;
 
 #[test]
 fn warning_suggests_a_comparison_with_the_given_options() {

@@ -1,7 +1,9 @@
 //! The impact of the differences between the versions, in a report.
 
+use rbench_code::{elf::Cause, impact::EnteredFunction};
+
 use super::*;
-use crate::{elf::Cause, impact::EnteredFunction, model::DependencyChange};
+use crate::model::DependencyChange;
 
 pub(super) fn function(
     name: &str,

@@ -1,7 +1,8 @@
 //! Notes on many benchmarks at once.
 
+use rbench_stats::{Change, Evidence, InconclusiveReason};
+
 use super::*;
-use crate::stats::{Change, Evidence, InconclusiveReason};
 
 /// A benchmark of which only the slower measurements changed.
 pub fn slower_changed(name: &str, value: f64) -> DecidedRow {

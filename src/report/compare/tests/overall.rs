@@ -1,7 +1,8 @@
 //! The geometric mean of all changes, and its interval.
 
+use rbench_stats::{AlphaSpending, Assessment, Pairing};
+
 use super::*;
-use crate::stats::{AlphaSpending, Assessment, Pairing};
 
 fn means(rows: Vec<DecidedRow>) -> Vec<GeometricMean> {
     shown(Outcome { rows, ..nothing() }).geometric_means()
@@ -93,7 +94,7 @@ fn mean_of_counts_has_a_range() {
         let summaries = [[100.0; 2], head].map(summary);
         let criteria = Criteria::default().for_metric(&metric);
         let (assessment, verdict) =
-            crate::stats::decide_counts(&summaries[0], &summaries[1], &criteria).unwrap();
+            rbench_stats::decide_counts(&summaries[0], &summaries[1], &criteria).unwrap();
         DecidedRow {
             metric: Some(metric.clone()),
             stages: vec![crate::verdict::DecidedStage { summaries, assessment }],

@@ -1,7 +1,9 @@
 //! The web page of a comparison.
 
+use rbench_code::callgrind::Explanation;
+
 use super::*;
-use crate::{callgrind::Explanation, compare::ExplainedBenchmark};
+use crate::compare::ExplainedBenchmark;
 
 #[test]
 fn page_has_every_benchmark_and_its_builds() {

@@ -2,7 +2,7 @@
 
 #![expect(clippy::float_cmp, reason = "equal values are the same double")]
 
-use cargo_rbench::stats::{Estimator, Moments, Summary};
+use rbench_stats::{Estimator, Moments, Summary};
 
 use super::*;
 
