@@ -93,7 +93,10 @@ fn words_after_a_long_name_are_whole() {
     let row = DecidedRow { by_mean, ..decided_row(id, 812.0, &[1.2, 1.2], 0.01, 0.01) };
     let report = shown(Outcome { rows: vec![row], ..nothing() });
     let text = style::plain(&report.explaining_all(true).text(200));
-    assert!(text.contains("…wo_threads_that_share_a_pool/2 (-26.00 % (-27.00 % to -25.00 %))"), "{text}");
+    assert!(
+        text.contains("…wo_threads_that_share_a_pool/2 (-26.00 % (-27.00 % to -25.00 %))"),
+        "{text}"
+    );
 }
 
 #[test]
