@@ -1,12 +1,14 @@
 //! Reads back a comparison that `compare --format json` wrote. It may come from an untrusted job,
 //! so sizes and values are checked, and counts are computed again.
 
+use serde::Deserialize;
+
 use crate::{
     error::{Error, Exit, Result},
     model::{Unit, Version},
     report::{
         SCHEMA_VERSION,
-        compare::{Comparison, GeometricMean, Row},
+        compare::{Comparison, Comparisons, GeometricMean, Row},
         names::{Names, with_metric},
     },
     verdict::{Counts, ExitPolicy, VerdictKind},
@@ -28,7 +30,14 @@ fn without_its_text(error: &serde_json::Error) -> String {
     format!("{what}, at line {}, column {}", error.line(), error.column())
 }
 
-impl Comparison {
+/// The comparison with a release. It is read apart from the flattened one, because an error in a flattened value has no
+/// position.
+#[derive(Deserialize)]
+struct AlsoBase {
+    also_base: Option<Comparison>,
+}
+
+impl Comparisons {
     /// Parses and checks a document; rejects anything that `compare` does not write.
     pub fn parse(text: &str) -> Result<Self> {
         let refused = |reason: &str| {
@@ -37,17 +46,55 @@ impl Comparison {
         if text.len() > LARGEST {
             return Err(refused("it is larger than 64 MiB"));
         }
-        let mut comparison: Self =
-            serde_json::from_str(text).map_err(|error| refused(&without_its_text(&error)))?;
-        let nested = comparison.also_base.iter().any(|also| also.also_base.is_some());
-        if nested {
-            return Err(refused("there are more than two comparisons in it"));
-        }
-        comparison.both().try_for_each(Self::check).map_err(|reason| refused(&reason))?;
-        comparison.recount();
-        Ok(comparison)
+        let with_base = serde_json::from_str(text);
+        let also = serde_json::from_str(text).map(|AlsoBase { also_base }| also_base);
+        let read = with_base.and_then(|with_base| Ok(Self { with_base, also_base: also? }));
+        let mut comparisons = read.map_err(|error| refused(&without_its_text(&error)))?;
+        comparisons.both().try_for_each(Comparison::check).map_err(|reason| refused(&reason))?;
+        comparisons.recount();
+        Ok(comparisons)
     }
 
+    /// Counts the rows of each kind, so that nothing has to be trusted.
+    pub(super) fn recount(&mut self) {
+        for one in std::iter::once(&mut self.with_base).chain(&mut self.also_base) {
+            one.counts = one.count(|_| true);
+        }
+    }
+
+    /// The comparison with the base, and that with a release.
+    pub(super) fn both(&self) -> impl Iterator<Item = &Comparison> {
+        std::iter::once(&self.with_base).chain(&self.also_base)
+    }
+
+    /// The exit code of `compare`. Each row knows whether it affects it.
+    pub fn exit(&self, policy: &ExitPolicy) -> Exit {
+        let has_defect =
+            |one: &Comparison| one.audit.as_ref().is_some_and(|one| !one.differing.is_empty());
+        if self.both().any(has_defect) {
+            return Exit::Internal;
+        }
+        policy.exit(self.both().map(|one| one.count(|row| row.primary)))
+    }
+
+    /// The most important verdict; `None` if the versions have no benchmark in common.
+    pub fn worst(&self) -> Option<VerdictKind> {
+        self.both().filter_map(|one| one.counts.worst()).min()
+    }
+
+    /// True if any benchmark changed or failed.
+    pub fn has_news(&self) -> bool {
+        self.worst().is_some_and(|kind| kind.is_change() || kind == VerdictKind::Failed)
+    }
+
+    /// The compared commit, unless there were uncommitted changes.
+    pub fn head_commit(&self) -> Option<&str> {
+        let head = &self.with_base.head;
+        head.commit.as_deref().filter(|_| !head.dirty)
+    }
+}
+
+impl Comparison {
     fn check(&self) -> Result<(), String> {
         if self.partition.is_some_and(|partition| !partition.is_possible()) {
             return Err("its part is not one of at most 1000".to_owned());
@@ -109,50 +156,12 @@ impl Comparison {
         Ok(())
     }
 
-    /// Counts the rows of each kind, so that nothing has to be trusted.
-    pub(super) fn recount(&mut self) {
-        self.counts = self.count(|_| true);
-        if let Some(also) = &mut self.also_base {
-            also.recount();
-        }
-    }
-
     fn count(&self, is_meant: impl Fn(&Row) -> bool) -> Counts {
         let rows = self.benchmarks.iter().filter(|row| is_meant(row));
         let skipped_in_head = self.benchmarks.iter().filter(|row| row.reason.is_skipped_in_head());
         let (added, removed) = (self.added.len(), self.removed.len());
         let others = [added, removed, skipped_in_head.count(), self.failed_targets.len()];
         Counts::count(rows.map(|row| row.verdict), others)
-    }
-
-    /// This comparison, and that with a release.
-    pub(super) fn both(&self) -> impl Iterator<Item = &Self> {
-        std::iter::once(self).chain(self.also_base.as_deref())
-    }
-
-    /// The exit code of `compare`. Each row knows whether it affects it.
-    pub fn exit(&self, policy: &ExitPolicy) -> Exit {
-        let has_defect =
-            |one: &Self| one.audit.as_ref().is_some_and(|one| !one.differing.is_empty());
-        if self.both().any(has_defect) {
-            return Exit::Internal;
-        }
-        policy.exit(self.both().map(|one| one.count(|row| row.primary)))
-    }
-
-    /// The most important verdict; `None` if the versions have no benchmark in common.
-    pub fn worst(&self) -> Option<VerdictKind> {
-        self.both().filter_map(|one| one.counts.worst()).min()
-    }
-
-    /// True if any benchmark changed or failed.
-    pub fn has_news(&self) -> bool {
-        self.worst().is_some_and(|kind| kind.is_change() || kind == VerdictKind::Failed)
-    }
-
-    /// The compared commit, unless there were uncommitted changes.
-    pub fn head_commit(&self) -> Option<&str> {
-        self.head.commit.as_deref().filter(|_| !self.head.dirty)
     }
 
     /// The names of all benchmarks.

@@ -1,6 +1,6 @@
 //! Writes a comparison as `JUnit` XML, with a test case for each benchmark.
 
-use std::{collections::BTreeMap, ptr};
+use std::collections::BTreeMap;
 
 use askama::Template;
 
@@ -9,7 +9,7 @@ use crate::{
     escape::{escape_untrusted, escape_untrusted_lines},
     model::BenchTarget,
     report::{
-        compare::{Comparison, Row},
+        compare::{Comparisons, Row},
         quantity::changed,
     },
     verdict::VerdictKind,
@@ -42,9 +42,9 @@ struct Problem {
 
 /// Maps verdicts to test results: regressions are failures, failed benchmarks are errors, and
 /// undecided ones are skipped, each with its reason.
-pub fn junit(comparison: &Comparison) -> Result<String> {
+pub fn junit(comparison: &Comparisons) -> Result<String> {
     let mut suites = Vec::new();
-    for one in comparison.both() {
+    for (number, one) in comparison.both().enumerate() {
         let names = one.names();
         let mut targets: BTreeMap<BenchTarget, Vec<Case>> = BTreeMap::new();
         for row in &one.benchmarks {
@@ -58,11 +58,8 @@ pub fn junit(comparison: &Comparison) -> Result<String> {
             let case = Case { name, problem: Some(problem) };
             targets.entry(failed.target.clone()).or_default().push(case);
         }
-        let against = if ptr::eq(one, comparison) {
-            String::new()
-        } else {
-            format!(" (since {})", one.base.short())
-        };
+        let against =
+            if number == 0 { String::new() } else { format!(" (since {})", one.base.short()) };
         suites.extend(targets.into_iter().map(|(target, cases)| {
             let class = format!("{}::{}", target.package, target.target);
             let class = escape_untrusted(&class).into_owned();

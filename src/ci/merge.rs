@@ -9,16 +9,25 @@ use crate::{
     compare::Warning,
     error::{Error, Exit, Result},
     model::{Partition, Version},
-    report::compare::{Comparison, GeometricMean},
+    report::compare::{Comparison, Comparisons, GeometricMean},
     verdict::VerdictKind,
 };
 
 /// Joins the comparisons of all parts into one. Verdicts stay as they are: each part reached them
 /// with its share of the false-positive rate.
-pub fn merge(parts: &[Comparison]) -> Result<Comparison> {
-    let merged = all_are_there(parts.iter().map(|part| part.partition))
-        .and_then(|()| merged(&parts.iter().collect::<Vec<_>>()));
-    let mut merged = merged.map_err(|reason| {
+pub fn merge(parts: &[Comparisons]) -> Result<Comparisons> {
+    let both = || {
+        all_are_there(parts.iter().map(|part| part.with_base.partition))?;
+        let with_base = merged(&parts.iter().map(|part| &part.with_base).collect::<Vec<_>>())?;
+        let also: Vec<&Comparison> =
+            parts.iter().filter_map(|part| part.also_base.as_ref()).collect();
+        if !also.is_empty() && also.len() != parts.len() {
+            return Err("not all parts have a comparison with a release".to_owned());
+        }
+        let also_base = if also.is_empty() { None } else { Some(merged(&also)?) };
+        Ok(Comparisons { with_base, also_base })
+    };
+    let mut merged = both().map_err(|reason: String| {
         Error::new(Exit::Usage, "cannot merge these comparisons").cause(reason)
     })?;
     // Each part lists all bench targets that failed.
@@ -72,12 +81,6 @@ fn merged(parts: &[&Comparison]) -> Result<Comparison, String> {
             return Err(reason.to_owned());
         }
     }
-    let also: Vec<&Comparison> =
-        parts.iter().filter_map(|part| part.also_base.as_deref()).collect();
-    if !also.is_empty() && also.len() != parts.len() {
-        return Err("not all parts have a comparison with a release".to_owned());
-    }
-    let also_base = if also.is_empty() { None } else { Some(Box::new(merged(&also)?)) };
     let benchmarks = joined(parts, |part| &part.benchmarks);
     let mut warnings = joined(parts, |part| &part.warnings);
     if benchmarks.iter().any(|row| row.verdict != VerdictKind::Skipped) {
@@ -102,7 +105,6 @@ fn merged(parts: &[&Comparison]) -> Result<Comparison, String> {
         failed_targets: joined(parts, |part| &part.failed_targets),
         unused_acceptances: joined(parts, |part| &part.unused_acceptances),
         next_steps: joined(parts, |part| &part.next_steps),
-        also_base,
         ..(*first).clone()
     })
 }

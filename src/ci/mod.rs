@@ -1,7 +1,7 @@
 //! Words the results of a comparison for continuous integration. Pure: from the JSON of `compare`
 //! and the variables of the service to texts.
 //!
-//! All texts come from the [`Comparison`] that `compare` writes as JSON, even if it was just made. A
+//! All texts come from the [`Comparisons`] that `compare` writes as JSON, even if they were just made. A
 //! comparison from the job of a fork is therefore reported in the same way, and none of its text is
 //! markup or a command.
 
@@ -26,4 +26,4 @@ pub use runner::{
     Annotation, Definition, Level, MOST_ANNOTATIONS, annotations, definition, outputs, resume, stop,
 };
 
-pub use crate::report::compare::Comparison;
+pub use crate::report::compare::Comparisons;

@@ -11,7 +11,7 @@ use crate::{
     error::{Error, Exit},
     model::{FailedTarget, RemovedBenchmark, Version, is_plain_web_address},
     report::{
-        compare::{Comparison, Row, WarningFields, changes_texts, table},
+        compare::{Comparison, Comparisons, Row, WarningFields, changes_texts, table},
         document::{Block, Document, Text},
         impact::{self, ImpactRow, impact_notes},
         names::Names,
@@ -78,7 +78,7 @@ impl Links {
 }
 
 /// The page with as much as fits into `room` bytes.
-pub fn page(comparison: &Comparison, links: &Links, room: usize) -> String {
+pub fn page(comparison: &Comparisons, links: &Links, room: usize) -> String {
     let footer = format!(
         "\n<sub>cargo rbench compared builds with several code layouts{}</sub>\n",
         links.text()
@@ -95,7 +95,7 @@ pub fn page(comparison: &Comparison, links: &Links, room: usize) -> String {
 }
 
 /// A page with the counts alone, for when the full one is refused.
-pub fn short_page(comparison: &Comparison, links: &Links) -> String {
+pub fn short_page(comparison: &Comparisons, links: &Links) -> String {
     let mut document = headed(comparison);
     document.add(Block::paragraph(links.advisory_text()));
     document.add(comparison.both().map(|one| Block::Paragraph(one.sentences())));
@@ -103,7 +103,7 @@ pub fn short_page(comparison: &Comparison, links: &Links) -> String {
     markdown_within(&document, COMMENT_ROOM) + &more
 }
 
-fn headed(comparison: &Comparison) -> Document {
+fn headed(comparison: &Comparisons) -> Document {
     let worst = comparison.worst().map_or("nothing to compare", VerdictKind::name);
     Document::new("ci").titled(format!("Benchmarks: {worst}"))
 }
@@ -238,7 +238,7 @@ pub struct Comment {
 
 impl Comment {
     /// The comment on a comparison.
-    pub fn compose(comparison: &Comparison, exit: Exit, name: &str, links: &Links) -> Self {
+    pub fn compose(comparison: &Comparisons, exit: Exit, name: &str, links: &Links) -> Self {
         let marker = marker(name);
         let title = if name == "default" { String::new() } else { format!("**{name}**\n\n") };
         let room = COMMENT_ROOM - NOTICE_ROOM - marker.len() - title.len();

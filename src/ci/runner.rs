@@ -11,7 +11,7 @@ use crate::{
     escape::escape_untrusted,
     model::FailedTarget,
     report::{
-        compare::{Comparison, Row},
+        compare::{Comparison, Comparisons, Row},
         impact::function,
         quantity::{changed_within, value},
     },
@@ -49,18 +49,15 @@ pub struct Annotation {
 /// Annotations of regressions and failures, the worst first. `sources` are the paths and texts of the
 /// changed files.
 pub fn annotations(
-    comparison: &Comparison,
+    comparison: &Comparisons,
     advisory: bool,
     sources: &[(String, String)],
 ) -> Vec<Annotation> {
     let mut all = Vec::new();
-    for one in comparison.both() {
+    for (number, one) in comparison.both().enumerate() {
         let names = one.names();
-        let against = if std::ptr::eq(one, comparison) {
-            String::new()
-        } else {
-            format!(" since {}", one.base.short())
-        };
+        let against =
+            if number == 0 { String::new() } else { format!(" since {}", one.base.short()) };
         let is_annotated =
             |row: &&Row| matches!(row.verdict, VerdictKind::Regressed | VerdictKind::Failed);
         let mut rows: Vec<&Row> = one.benchmarks.iter().filter(is_annotated).collect();
@@ -152,7 +149,7 @@ fn property(text: &str) -> String {
 
 /// The results that later steps need, as lines for the file at `GITHUB_OUTPUT`: the comparison or the error that prevented
 /// it, the exit code, and the directory of the reports. No value contains a line break.
-pub fn outputs(result: Result<&Comparison, &Error>, exit: Exit, report: &Path) -> String {
+pub fn outputs(result: Result<&Comparisons, &Error>, exit: Exit, report: &Path) -> String {
     let verdict = match result {
         Ok(comparison) => {
             let worst = comparison.worst().map_or("nothing_compared", |kind| kind.name());

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::report::compare::Comparison;
+use crate::report::compare::Comparisons;
 
 /// Parts of names that would be a mention, a reference, a link, markup, a cell, or a command if not
 /// escaped.
@@ -136,8 +136,8 @@ pub fn document(rows: &[Value]) -> Value {
     })
 }
 
-pub fn comparison(rows: &[Value]) -> Comparison {
-    Comparison::parse(&document(rows).to_string()).unwrap()
+pub fn comparison(rows: &[Value]) -> Comparisons {
+    Comparisons::parse(&document(rows).to_string()).unwrap()
 }
 
 /// A stage of this row in which every whole number is as large as it can be.
@@ -163,7 +163,7 @@ fn largest_stage(row: &Value) -> Value {
 }
 
 /// A comparison in which this text replaces everything that may be untrusted.
-pub fn hostile(text: &str) -> Comparison {
+pub fn hostile(text: &str) -> Comparisons {
     let name = json!({ "package": text, "target": text, "id": text });
     let mut rows: Vec<Value> = ["regressed", "failed", "improved", "inconclusive", "skipped"]
         .map(|verdict| row(text, verdict, 0.05))
@@ -191,5 +191,5 @@ pub fn hostile(text: &str) -> Comparison {
         document[version]["revision"] = json!(text);
         document[version]["summary"] = json!(text);
     }
-    Comparison::parse(&document.to_string()).unwrap()
+    Comparisons::parse(&document.to_string()).unwrap()
 }

@@ -6,8 +6,8 @@ use super::{output::Output, project_of, push, selected_targets, stored_targets};
 use crate::{
     cli::{CompareArgs, FailOn, VerdictArgs},
     compare::{
-        Acceptances, AlsoAgainst, Archive, Benchmarks, Outcome, Request, Session, StoredRequest,
-        archive, compare_all, compare_compilations, compare_stored,
+        Acceptances, Archive, Benchmarks, Outcome, Request, Session, StoredRequest, archive,
+        compare_all, compare_compilations, compare_stored, with_release,
     },
     config::{BuildSettings, Gate, Purpose, SamplingConfigs, VerdictSettings, deciding},
     console::{Console, announcement},
@@ -18,7 +18,7 @@ use crate::{
     model::{Benchmark, Mode, Version},
     process::{Interrupt, SavedHandler},
     project::Project,
-    report::compare::{ComparisonReport, VariantsReport},
+    report::compare::{CompareReport, ComparisonReport, VariantsReport},
     shared::SharedVariables,
     shell::CommandLine as _,
     store::Store,
@@ -44,19 +44,20 @@ pub fn run(args: &CompareArgs, shared: &SharedVariables) -> Result<Exit> {
         return Ok(Exit::Success);
     };
     let policy = policy(&project, &args.verdict);
-    let exit = Outcome::exit_of(&outcomes, &policy);
-    let reports = outcomes.into_iter().zip(&each);
+    let exit = Outcome::exit(&outcomes, &policy);
+    // The options of a comparison with a release are those of the command.
+    let reports = outcomes.into_iter().zip(each.iter().chain([args]));
     let report = |(outcome, args): (Outcome, &CompareArgs)| {
         let mut report = report(outcome, policy.clone(), args);
         // No other command works on a pack.
         report.suggests &= project.packed.is_none();
         report
     };
-    let mut reports = reports.map(report);
-    if args.variants.is_empty() {
-        reports.try_for_each(|report| output.write(&report))?;
-    } else {
-        output.write(&VariantsReport::new(reports.collect()))?;
+    let reports: Vec<ComparisonReport> = reports.map(report).collect();
+    if !args.variants.is_empty() {
+        output.write(&VariantsReport::new(reports))?;
+    } else if let Some(report) = CompareReport::new(&reports) {
+        output.write(&report)?;
     }
     if !args.stored {
         announcement::finished(&console, start);
@@ -81,8 +82,8 @@ fn each(args: &CompareArgs) -> Result<Vec<CompareArgs>> {
     Ok(args.variants.iter().map(|name| args.with_variant(base, name)).collect())
 }
 
-/// Compares as the arguments of each comparison say, by measuring or with stored results. `None` after a dry run. With
-/// `has_page`, it also collects the data for a web page.
+/// Compares as the arguments of each comparison say, by measuring or with stored results. A comparison with a release is
+/// behind the one with the base. `None` after a dry run. With `has_page`, it also collects the data for a web page.
 fn compared_each(
     project: &Project,
     each: &[CompareArgs],
@@ -99,7 +100,7 @@ fn compared_each(
     match each {
         [first, ..] if first.stored => {
             let outcomes = each.iter().map(|args| stored(project, args, each.len(), console));
-            outcomes.collect::<Result<_>>().map(Some)
+            Ok(Some(outcomes.collect::<Result<Vec<_>>>()?.concat()))
         }
         _ => measured_each(project, each, has_page, console, interrupt),
     }
@@ -135,17 +136,15 @@ fn compilations(
     each.iter().map(of_one).collect()
 }
 
-/// The same for one comparison.
+/// The same for one head.
 pub fn compared(
     project: &Project,
     args: &CompareArgs,
     has_page: bool,
     console: &Console,
     interrupt: &Interrupt,
-) -> Result<Option<Outcome>> {
-    let each = std::slice::from_ref(args);
-    let outcomes = compared_each(project, each, has_page, console, interrupt)?;
-    Ok(outcomes.and_then(|mut outcomes| outcomes.pop()))
+) -> Result<Option<Vec<Outcome>>> {
+    compared_each(project, std::slice::from_ref(args), has_page, console, interrupt)
 }
 
 /// The release that the head is also compared with, if any.
@@ -163,21 +162,23 @@ fn stored(
     args: &CompareArgs,
     comparisons: usize,
     console: &Console,
-) -> Result<Outcome> {
+) -> Result<Vec<Outcome>> {
     let verdicts = VerdictSettings::resolve(&project.file, &args.verdict.criteria)?;
     let versions = versions(project, args)?;
     // The gate of the file applies only when measuring, since results of a release are often not stored.
     let gate = gate(project, args).filter(|gate| !gate.is_of_file);
-    let also = AlsoAgainst::find(project, gate.as_ref(), versions.each_ref(), console)?;
+    let verdicts = verdicts.shared_by(comparisons * parts(args));
+    let pairs = with_release(project, gate.as_ref(), versions, verdicts, console)?;
     let archive = Archive::open(project, console, args.command_line())?;
-    let request = StoredRequest {
-        versions,
-        also,
-        benchmarks: stored_benchmarks(project, &archive.store, args)?,
-        verdicts: verdicts.shared_by(comparisons * parts(args)),
-        ignore_environment: args.ignore_environment,
+    let benchmarks = stored_benchmarks(project, &archive.store, args)?;
+    let compared = |(versions, verdicts)| {
+        let (benchmarks, ignore_environment) = (benchmarks.clone(), args.ignore_environment);
+        compare_stored(
+            &StoredRequest { versions, benchmarks, verdicts, ignore_environment },
+            &archive,
+        )
     };
-    compare_stored(&request, &archive)
+    pairs.into_iter().map(compared).collect()
 }
 
 /// Compares by measuring, as the arguments of each comparison say, of which there is at least one: they differ in their
@@ -203,22 +204,26 @@ fn measured_each(
     session.acceptances = Some(acceptances);
     session.idle = idle;
     let verdicts = verdicts.shared_by(each.len() * parts(args));
-    let request = |args: &CompareArgs| {
-        Ok(Request {
-            // A variant is not a version that is released.
-            gate: gate(project, args).filter(|_| each.len() == 1),
+    let requests = |args: &CompareArgs| -> Result<Vec<Request>> {
+        // A variant is not a version that is released.
+        let gate = gate(project, args).filter(|_| each.len() == 1);
+        let (versions, verdicts) = (versions(project, args)?, verdicts.clone());
+        let pairs = with_release(project, gate.as_ref(), versions, verdicts, console)?;
+        let budget = args.stopping.time_for_each(each.len() * pairs.len());
+        let request = |(versions, verdicts)| Request {
             benchmarks: if args.no_skip { Benchmarks::All } else { Benchmarks::Affected },
             stopping,
-            budget: args.stopping.time_for_each(each.len()),
+            budget,
             identifies: true,
             explains: has_page,
             audits: args.audit,
             only_plan: args.experiment.dry_run,
-            ..Request::new(versions(project, args)?, verdicts.clone())
-        })
+            ..Request::new(versions, verdicts)
+        };
+        Ok(pairs.into_iter().map(request).collect())
     };
-    let requests = each.iter().map(request).collect::<Result<Vec<_>>>();
-    let outcomes = requests.and_then(|requests| compare_all(&requests, &mut session));
+    let requests = each.iter().map(requests).collect::<Result<Vec<_>>>();
+    let outcomes = requests.and_then(|requests| compare_all(&requests.concat(), &mut session));
     let outcomes = session.runner.end(start, outcomes)?;
     Ok((!args.experiment.dry_run).then_some(outcomes))
 }

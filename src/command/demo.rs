@@ -110,7 +110,9 @@ impl<'a> Demo<'a> {
             versions: RevisionPair::from_revisions(versions),
             ..CompareArgs::default()
         };
-        let outcome = compare::compared(&self.project, &args, false, self.console, self.interrupt)?;
+        let outcomes =
+            compare::compared(&self.project, &args, false, self.console, self.interrupt)?;
+        let outcome = outcomes.and_then(|mut outcomes| outcomes.pop());
         let outcome = outcome.ok_or_else(|| Error::new(Exit::Internal, "nothing was compared"))?;
         let explanation = demo::explain(*expected, &outcome.rows);
         let mut report = compare::report(outcome, ExitPolicy::default(), &args);

@@ -1,9 +1,6 @@
 //! Compares two versions by measuring them, or by earlier results with the same settings.
 
-use std::{
-    collections::HashSet,
-    time::{Duration, Instant},
-};
+use std::{collections::HashSet, time::Instant};
 
 use super::{
     Event, Outcome, Warning,
@@ -11,7 +8,7 @@ use super::{
     counts::{self, Counts},
     earlier::EarlierResults,
     explanations,
-    request::{AlsoAgainst, Benchmarks, Request, shared_verdicts},
+    request::{Benchmarks, Request},
     selection::Selection,
     session::Session,
     stages::Stages,
@@ -23,7 +20,7 @@ use crate::{
     error::{Error, Exit, Result},
     machine::this_machine,
     measure::{Builds, COUNTED_LAYOUTS, Counter, ListedVersion, Runner, StartedExperiment},
-    model::{AbsentBenchmark, BenchTarget, Benchmark, FailedTarget, SkipReason},
+    model::{AbsentBenchmark, BenchTarget, Benchmark, FailedTarget, SkipReason, Version},
     verdict::{DecidedRow, Verdict},
 };
 
@@ -31,8 +28,7 @@ use crate::{
 const HEAD: usize = 1;
 
 /// Compares two versions: compiles and lists them, finds the benchmarks on which their changes have
-/// an impact, measures these and decides. If the request has a release to compare the head with as
-/// well, that comparison is in the outcome.
+/// an impact, measures these and decides.
 ///
 /// Both versions stay listed in the session. If only the plan is requested, nothing is measured,
 /// and the outcome has the stored results.
@@ -43,51 +39,32 @@ pub fn compare(request: &Request, session: &mut Session<'_>) -> Result<Outcome> 
 
 /// Makes several comparisons, as [`compare`] does.
 pub fn compare_all(requests: &[Request], session: &mut Session<'_>) -> Result<Vec<Outcome>> {
-    let find = |request: &Request| {
-        let [base, head] = &request.versions;
-        let gate = request.gate.as_ref();
-        AlsoAgainst::find(session.project, gate, [base, head], session.observer)
-    };
-    let also = requests.iter().map(find).collect::<Result<Vec<_>>>()?;
-    let releases = also.iter().flatten().map(|also| &also.release);
     // Compilation errors must show before anything is measured.
-    session.list_any(requests.iter().flat_map(|one| &one.versions).chain(releases))?;
+    session.list_any(requests.iter().flat_map(|one| &one.versions))?;
+    let mut outcomes = Vec::new();
     let mut experiments = Vec::new();
-    let each = requests.iter().zip(&also);
-    let outcomes = each
-        .map(|(request, also)| compare_listed(request, also.as_ref(), session, &mut experiments))
-        .collect::<Result<_>>()?;
+    let mut earlier: Option<&Version> = None;
+    for request in requests {
+        let Request { versions: [base, head], verdicts, .. } = request;
+        if earlier.replace(head) == Some(head) {
+            session.observer.compare_event(Event::AlsoAgainst(base));
+        }
+        outcomes.push(session.with([base, head], |session, versions| {
+            let outcome = PairMeasurement {
+                request,
+                session,
+                versions,
+                verdicts,
+                experiments: &mut experiments,
+            }
+            .pair();
+            session.runner.end_setups();
+            outcome
+        })?);
+    }
     // All experiments are finished together, so an interrupted command is resumed as a whole.
     experiments.iter().try_for_each(|one| session.runner.finish(one))?;
     Ok(outcomes)
-}
-
-/// Compares listed versions, and adds the experiments that are not finished yet.
-fn compare_listed(
-    request: &Request,
-    also: Option<&AlsoAgainst>,
-    session: &mut Session<'_>,
-    experiments: &mut Vec<StartedExperiment>,
-) -> Result<Outcome> {
-    let [base, head] = &request.versions;
-    let verdicts = shared_verdicts(&request.verdicts, also);
-    let budget = request.budget.map(|budget| budget / (1 + u32::from(also.is_some())));
-    let mut outcome = session.with([base, head], |session, versions| {
-        let verdicts = &verdicts;
-        let outcome =
-            PairMeasurement { request, session, versions, verdicts, budget, experiments }.pair();
-        session.runner.end_setups();
-        outcome
-    })?;
-    if let Some(also) = also {
-        session.observer.compare_event(Event::AlsoAgainst(&also.release));
-        let verdicts = &also.verdicts(&verdicts);
-        let also = session.with([&also.release, head], |session, versions| {
-            PairMeasurement { request, session, versions, verdicts, budget, experiments }.pair()
-        })?;
-        outcome.also = Some(Box::new(also));
-    }
-    Ok(outcome)
 }
 
 /// A comparison in progress.
@@ -96,8 +73,6 @@ struct PairMeasurement<'c, 's> {
     session: &'c Session<'s>,
     versions: &'c [ListedVersion; 2],
     verdicts: &'c VerdictSettings,
-    /// The limit for the time of all measurements of two versions.
-    budget: Option<Duration>,
     /// The experiments that are not finished yet.
     experiments: &'c mut Vec<StartedExperiment>,
 }
@@ -187,7 +162,8 @@ impl PairMeasurement<'_, '_> {
         outcome: &mut Outcome,
     ) -> Result<Vec<DecidedRow>> {
         let Self { session: Session { runner, observer, .. }, versions, verdicts, .. } = *self;
-        let Some(budget) = self.budget.filter(|_| self.request.audits && verdicts.times()) else {
+        let Some(budget) = self.request.budget.filter(|_| self.request.audits && verdicts.times())
+        else {
             return Ok(Vec::new());
         };
         let left = budget.saturating_sub(outcome.spent.unwrap_or_default());
@@ -384,7 +360,7 @@ impl PairMeasurement<'_, '_> {
                     .measure()?
             }
             (Some(builds), None) if verdicts.times() => {
-                let (stopping, budget) = (self.request.stopping, self.budget);
+                let Request { stopping, budget, .. } = *self.request;
                 let experiment = runner.begin(versions, measured, builds)?;
                 Stages {
                     runner,

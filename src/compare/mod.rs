@@ -32,7 +32,7 @@ pub use event::{Event, Observer};
 pub use explanations::{ExplainedBenchmark, Functions, explain};
 pub use measured::{compare, compare_all};
 pub use outcome::{Audited, ComparedExperiment, Outcome};
-pub use request::{AlsoAgainst, Benchmarks, Request};
+pub use request::{Benchmarks, Request, with_release};
 pub use selection::{Selection, common_benchmarks};
 pub use session::Session;
 pub use sizes::{NamedSizes, TargetSizes};

@@ -74,8 +74,6 @@ pub struct Outcome {
     pub idle: Vec<IdleAcceptance>,
     /// Bench targets whose benchmarks could not be listed.
     pub failed_targets: Vec<FailedTarget>,
-    /// The comparison of the same head with a release, if requested.
-    pub also: Option<Box<Self>>,
 }
 
 /// The result of an audit: skipped benchmarks were measured all the same.
@@ -151,20 +149,16 @@ impl Outcome {
         Counts::count(rows.map(|row| VerdictKind::new(&row.verdict)), others)
     }
 
-    /// The exit code of a command that compares.
-    pub fn exit(&self, policy: &ExitPolicy) -> Exit {
-        Self::exit_of(std::slice::from_ref(self), policy)
-    }
-
-    /// The exit code of a command that makes several comparisons. A comparison with a release counts
-    /// as much as the one with the base.
-    pub fn exit_of(outcomes: &[Self], policy: &ExitPolicy) -> Exit {
-        let all = outcomes.iter().flat_map(|one| std::iter::once(one).chain(one.also.as_deref()));
+    /// The exit code of a command that makes these comparisons.
+    pub fn exit(outcomes: &[Self], policy: &ExitPolicy) -> Exit {
+        let has_defect =
+            |one: &Self| one.audit.as_ref().is_some_and(|one| !one.differing.is_empty());
         // The verdicts of this and of other comparisons are then in doubt.
-        if all.clone().any(|one| one.audit.as_ref().is_some_and(|one| !one.differing.is_empty())) {
+        if outcomes.iter().any(has_defect) {
             return Exit::Internal;
         }
-        policy.exit(all.map(|one| one.counts_of(|row| policy.decides(row, &one.rows))))
+        let counts = |one: &Self| one.counts_of(|row| policy.decides(row, &one.rows));
+        policy.exit(outcomes.iter().map(counts))
     }
 
     /// True if compilations were compared instead of benchmarks: nothing was run, and nothing is stored.
@@ -205,27 +199,28 @@ mod tests {
     fn exit_fails_for_failed_but_not_skipped_benchmarks() {
         let row = |verdict| DecidedRow::without_metric(&benchmark("a"), verdict);
         let failed = || row(Verdict::Failed { reason: "x".to_owned() });
-        let strict = |rows| outcome(rows).exit(&policy(false, true));
+        let exit = |outcome: Outcome, policy| Outcome::exit(&[outcome], &policy);
+        let strict = |rows| exit(outcome(rows), policy(false, true));
         let skipped = Verdict::Skipped { reason: String::new() };
         let regressed = decided_row("a", 812.0, &[1.4, 1.38], 0.01, 0.01);
         let inconclusive = inconclusive("a", Repetition::Builds, 30, 0.01);
         assert_eq!(strict(vec![row(skipped.clone()), row(Verdict::Identical)]), Exit::Success);
         for nothing_compared in [vec![], vec![row(skipped)]] {
             assert_eq!(strict(nothing_compared.clone()), Exit::Inconclusive);
-            assert_eq!(outcome(nothing_compared).exit(&policy(false, false)), Exit::Success);
+            assert_eq!(exit(outcome(nothing_compared), policy(false, false)), Exit::Success);
         }
         assert_eq!(strict(vec![inconclusive.clone()]), Exit::Inconclusive);
         let not_comparable = Verdict::NotComparable { reason: "no common metric".to_owned() };
         assert_eq!(strict(vec![row(not_comparable)]), Exit::Inconclusive);
         assert_eq!(strict(vec![inconclusive, failed()]), Exit::Benchmark);
         assert_eq!(strict(vec![regressed.clone(), failed()]), Exit::Regression);
-        assert_eq!(outcome(vec![regressed]).exit(&policy(true, true)), Exit::Success);
+        assert_eq!(exit(outcome(vec![regressed]), policy(true, true)), Exit::Success);
         let error = Error::new(Exit::Benchmark, "cannot list it");
         let targets = Outcome {
             failed_targets: vec![FailedTarget { target: target("other"), error }],
             ..outcome(vec![])
         };
-        assert_eq!(targets.exit(&policy(false, false)), Exit::Benchmark);
+        assert_eq!(exit(targets, policy(false, false)), Exit::Benchmark);
     }
 
     #[test]
@@ -239,19 +234,19 @@ mod tests {
         for (unmeasured_in, exit) in
             [(Some(1), Exit::Benchmark), (Some(0), Exit::Success), (None, Exit::Success)]
         {
-            assert_eq!(skipped(unmeasured_in).exit(&missing), exit);
-            assert_eq!(skipped(unmeasured_in).exit(&ExitPolicy::default()), Exit::Success);
+            let outcomes = [skipped(unmeasured_in)];
+            assert_eq!(Outcome::exit(&outcomes, &missing), exit);
+            assert_eq!(Outcome::exit(&outcomes, &ExitPolicy::default()), Exit::Success);
         }
         assert_eq!(skipped(Some(1)).counts().all_words(), "1 skipped, 1 missing in the head");
     }
 
     #[test]
-    fn exit_includes_the_comparison_with_a_release() {
+    fn exit_includes_every_comparison() {
         let row = |factors: &[f64]| decided_row("parse/1", 812.0, factors, 0.01, 0.002);
-        let also = Some(Box::new(outcome(vec![row(&[1.083, 1.081])])));
-        let drifted = Outcome { also, ..outcome(vec![row(&[1.004])]) };
-        assert_eq!(drifted.exit(&policy(false, false)), Exit::Regression);
-        assert_eq!(drifted.exit(&policy(true, false)), Exit::Success);
-        assert_eq!(Outcome { also: None, ..drifted }.exit(&policy(false, true)), Exit::Success);
+        let drifted = [outcome(vec![row(&[1.004])]), outcome(vec![row(&[1.083, 1.081])])];
+        assert_eq!(Outcome::exit(&drifted, &policy(false, false)), Exit::Regression);
+        assert_eq!(Outcome::exit(&drifted, &policy(true, false)), Exit::Success);
+        assert_eq!(Outcome::exit(&drifted[..1], &policy(false, true)), Exit::Success);
     }
 }

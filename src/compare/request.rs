@@ -16,16 +16,13 @@ use crate::{
 pub struct Request {
     /// Base and head.
     pub versions: [Version; 2],
-    /// The release to compare the head with as well.
-    pub gate: Option<Gate>,
     /// The benchmarks to measure, among those that both versions have.
     pub benchmarks: Benchmarks,
     /// The settings of the verdicts.
     pub verdicts: VerdictSettings,
     /// The rule that ends the measurements of an undecided benchmark.
     pub stopping: StoppingRule,
-    /// The limit for the time of all measurements together, if any; with a release, of both
-    /// comparisons.
+    /// The limit for the time of all measurements together, if any.
     pub budget: Option<Duration>,
     /// True to use finished experiments on the same versions with the same settings instead of
     /// measuring again.
@@ -57,7 +54,6 @@ impl Request {
     pub const fn new(versions: [Version; 2], verdicts: VerdictSettings) -> Self {
         Self {
             versions,
-            gate: None,
             benchmarks: Benchmarks::Affected,
             verdicts,
             stopping: StoppingRule::Usual,
@@ -71,66 +67,59 @@ impl Request {
     }
 }
 
-/// A release to compare the head with besides the base: many small slowdowns since it can add up to
-/// a large one.
-#[derive(Clone, Debug)]
-pub struct AlsoAgainst {
-    /// The release.
-    pub release: Version,
-    /// The smallest change of interest since the release; that of the other comparison where
-    /// absent.
-    min_effect: Option<f64>,
+/// The comparisons of a head with their settings: with the base and, if `gate` names one, with a release, since many small
+/// slowdowns can add up to a large one. They share the false-alarm rate.
+///
+/// There is none with a release, and a note instead, where it would add nothing: if the base has the files of that
+/// release, or if `bench.toml` names a release that the head does not descend from.
+pub fn with_release(
+    project: &Project,
+    gate: Option<&Gate>,
+    [base, head]: [Version; 2],
+    verdicts: VerdictSettings,
+    observer: &dyn Observer,
+) -> Result<Vec<([Version; 2], VerdictSettings)>> {
+    let release = match gate {
+        Some(gate) => release(project, gate, [&base, &head], observer)?,
+        None => None,
+    };
+    let Some((gate, release)) = gate.zip(release) else {
+        return Ok(vec![([base, head], verdicts)]);
+    };
+    let of_base = verdicts.shared_by(2);
+    let of_release = of_base.with_limit(gate.min_effect);
+    Ok(vec![([base, head.clone()], of_base), ([release, head], of_release)])
 }
 
-impl AlsoAgainst {
-    /// Resolves the requested release. `None`, with a note, where a second comparison would add
-    /// nothing: if the base has the files of that release, or if `bench.toml` names a release that
-    /// the head does not descend from.
-    pub fn find(
-        project: &Project,
-        gate: Option<&Gate>,
-        [base, head]: [&Version; 2],
-        observer: &dyn Observer,
-    ) -> Result<Option<Self>> {
-        let Some(gate) = gate else { return Ok(None) };
-        let repository = &project.repository;
-        let found = match &gate.release {
-            Release::Last => repository.last_release(head),
-            Release::Revision(revision) => repository.resolve(revision),
-        };
-        let release = found.map_err(|error| {
-            if gate.is_of_file { error.cause("[gate] in bench.toml names it") } else { error }
-        })?;
-        if release.key() == base.key() {
-            let note = format!("{release} has the files of the base: one comparison covers both");
-            observer.compare_event(Event::Note(&note));
-            return Ok(None);
-        }
-        let is_ancestor = || match &release.commit {
-            Some(commit) => repository.has_in_history(head, commit),
-            None => Ok(true),
-        };
-        if gate.is_of_file && !is_ancestor()? {
-            let note = format!(
-                "not compared with {release} of [gate] in bench.toml: {head} does not descend from it"
-            );
-            observer.compare_event(Event::Note(&note));
-            return Ok(None);
-        }
-        Ok(Some(Self { release, min_effect: gate.min_effect }))
+fn release(
+    project: &Project,
+    gate: &Gate,
+    [base, head]: [&Version; 2],
+    observer: &dyn Observer,
+) -> Result<Option<Version>> {
+    let repository = &project.repository;
+    let found = match &gate.release {
+        Release::Last => repository.last_release(head),
+        Release::Revision(revision) => repository.resolve(revision),
+    };
+    let release = found.map_err(|error| {
+        if gate.is_of_file { error.cause("[gate] in bench.toml names it") } else { error }
+    })?;
+    if release.key() == base.key() {
+        let note = format!("{release} has the files of the base: one comparison covers both");
+        observer.compare_event(Event::Note(&note));
+        return Ok(None);
     }
-
-    /// The settings of the comparison with the release, derived from those of the other one.
-    pub(super) fn verdicts(&self, of_base: &VerdictSettings) -> VerdictSettings {
-        of_base.with_limit(self.min_effect)
+    let is_ancestor = || match &release.commit {
+        Some(commit) => repository.has_in_history(head, commit),
+        None => Ok(true),
+    };
+    if gate.is_of_file && !is_ancestor()? {
+        let note = format!(
+            "not compared with {release} of [gate] in bench.toml: {head} does not descend from it"
+        );
+        observer.compare_event(Event::Note(&note));
+        return Ok(None);
     }
-}
-
-/// The settings of the comparison with the base: it shares the false-alarm rate with the one with a
-/// release.
-pub(super) fn shared_verdicts(
-    verdicts: &VerdictSettings,
-    also: Option<&AlsoAgainst>,
-) -> VerdictSettings {
-    verdicts.clone().shared_by(1 + usize::from(also.is_some()))
+    Ok(Some(release))
 }

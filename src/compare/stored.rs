@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{
     Acceptances, ComparedExperiment, Outcome, Warning,
     archive::{Archive, finished, not_stored},
-    request::{AlsoAgainst, shared_verdicts},
 };
 use crate::{
     config::VerdictSettings,
@@ -22,8 +21,6 @@ use crate::{
 pub struct StoredRequest {
     /// Base and head.
     pub versions: [Version; 2],
-    /// The release to compare the head with as well.
-    pub also: Option<AlsoAgainst>,
     /// The benchmarks.
     pub benchmarks: Vec<Benchmark>,
     /// The settings of the verdicts.
@@ -32,34 +29,15 @@ pub struct StoredRequest {
     pub ignore_environment: bool,
 }
 
-/// Compares two versions by their newest comparable results, and the head with a release if the
-/// request has one.
+/// Compares two versions by their newest comparable results, in each kind of metrics.
 pub fn compare_stored(request: &StoredRequest, archive: &Archive<'_>) -> Result<Outcome> {
-    let verdicts = shared_verdicts(&request.verdicts, request.also.as_ref());
-    let mut outcome = pair(request, archive, &request.versions, &verdicts)?;
-    if let Some(also) = &request.also {
-        let [_, head] = &request.versions;
-        let versions = [also.release.clone(), head.clone()];
-        let also = pair(request, archive, &versions, &also.verdicts(&verdicts))?;
-        outcome.also = Some(Box::new(also));
-    }
-    Ok(outcome)
-}
-
-/// Compares two versions in each kind of metrics.
-fn pair(
-    request: &StoredRequest,
-    archive: &Archive<'_>,
-    versions: &[Version; 2],
-    verdicts: &VerdictSettings,
-) -> Result<Outcome> {
+    let StoredRequest { versions: [base, head], verdicts, .. } = request;
     let kinds = verdicts.kinds();
     let (first, others) = kinds.split_first().unwrap_or((verdicts, &[]));
-    let mut outcome = kind(request, archive, versions, first)?;
+    let mut outcome = kind(request, archive, first)?;
     for other in others {
-        outcome.add_counts(kind(request, archive, versions, other)?);
+        outcome.add_counts(kind(request, archive, other)?);
     }
-    let [base, head] = versions;
     outcome.changes = archive.acceptances.repository.changes(base, head)?;
     Ok(outcome)
 }
@@ -68,10 +46,9 @@ fn pair(
 fn kind(
     request: &StoredRequest,
     archive: &Archive<'_>,
-    versions: &[Version; 2],
     verdicts: &VerdictSettings,
 ) -> Result<Outcome> {
-    let StoredRequest { benchmarks, ignore_environment, .. } = request;
+    let StoredRequest { versions, benchmarks, ignore_environment, .. } = request;
     let Archive { store, acceptances, command_line } = archive;
     let results = finished(store, verdicts.counts(), benchmarks, &**command_line)?;
     let results = results.only_for(verdicts.metrics.first());

@@ -14,7 +14,7 @@ use super::{
 fn all() -> [(&'static str, Schema); 15] {
     [
         ("build", schema::<build::BuildReport>("build")),
-        ("compare", root::<compare::Comparison>("compare")),
+        ("compare", root::<compare::Comparisons>("compare")),
         ("diagnose", schema::<diagnose::DiagnosisReport>("diagnose")),
         ("diff", schema::<diff::DiffReport>("diff")),
         ("doctor", schema::<doctor::DoctorReport>("doctor")),

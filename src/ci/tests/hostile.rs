@@ -6,7 +6,7 @@ use roxmltree::{Document as XmlDocument, Node as XmlNode};
 
 use super::{
     super::{
-        Annotation, Comment, Comparison, Definition, Links, annotations, junit, page,
+        Annotation, Comment, Comparisons, Definition, Links, annotations, junit, page,
         testing::{HOSTILE, hostile},
     },
     comment,
@@ -78,7 +78,7 @@ fn command(line: &str) -> (String, Vec<(String, String)>, String) {
     (name.to_owned(), properties, message.to_owned())
 }
 
-fn check_all(comparison: &Comparison, text: &str) {
+fn check_all(comparison: &Comparisons, text: &str) {
     let links = Links::new(Some(RUN));
     check_markdown(&Comment::compose(comparison, Exit::Success, "default", &links).body);
     check_markdown(&page(comparison, &links, COMMENT_ROOM));

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::super::{
-    Comparison, merge,
+    Comparisons, merge,
     testing::{document, row, version},
 };
 use crate::{
@@ -23,7 +23,7 @@ fn part(number: u32, of: u32, rows: &[Value]) -> Value {
 }
 
 fn merged(parts: &[Value]) -> Result<Value, String> {
-    let parts = parts.iter().map(|part| Comparison::parse(&part.to_string()).unwrap());
+    let parts = parts.iter().map(|part| Comparisons::parse(&part.to_string()).unwrap());
     merge(&parts.collect::<Vec<_>>())
         .map(|merged| serde_json::to_value(merged).unwrap())
         .map_err(|error| error.to_string())
@@ -41,7 +41,7 @@ fn merge_keeps_all_rows_and_equal_entries_once() {
     assert_eq!(merged["warnings"].as_array().unwrap().len(), 1);
     assert_eq!(merged["machine"], Value::Null);
     assert!(merged.get("partition").is_none());
-    let comparison = Comparison::parse(&merged.to_string()).unwrap();
+    let comparison = Comparisons::parse(&merged.to_string()).unwrap();
     assert_eq!(comparison.exit(&ExitPolicy::default()), Exit::Regression);
 }
 

@@ -9,7 +9,7 @@ use super::{
     job::{environment, stop_commands},
 };
 use crate::{
-    ci::{CiEnvironment, Comment, Comparison, LARGEST},
+    ci::{CiEnvironment, Comment, Comparisons, LARGEST},
     cli::CiCommentArgs,
     console::Console,
     error::{Context as _, Error, Exit, Result},
@@ -23,7 +23,7 @@ pub fn comment(args: &CiCommentArgs) -> Result<Exit> {
     let (environment, token) = environment(None, args.site.as_deref())?;
     stop_commands(environment.provider)?;
     let file = args.from.as_deref().filter(|path| path.exists());
-    let comparison = file.map(|path| Comparison::parse(&read(path)?)).transpose()?;
+    let comparison = file.map(|path| Comparisons::parse(&read(path)?)).transpose()?;
     let CiEnvironment { provider, project, api, links, .. } = &environment;
     let missing = |what: &str| {
         Error::new(Exit::Usage, "cannot write the comment")

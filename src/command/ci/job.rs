@@ -14,8 +14,8 @@ use super::{
 };
 use crate::{
     ci::{
-        Annotation, CiEnvironment, Comment, Comparison, Event, Provider, SUMMARY_ROOM, annotations,
-        junit, outputs, page, resume, stop,
+        Annotation, CiEnvironment, Comment, Comparisons, Event, Provider, SUMMARY_ROOM,
+        annotations, junit, outputs, page, resume, stop,
     },
     cli::{CiPlaceArgs, CiProvider, FailOn, OutputFile},
     console::Console,
@@ -206,7 +206,7 @@ impl<'c> Job<'c> {
     /// Publishes a comparison: reports, summary, outputs, annotations and comment.
     pub fn publish(
         &mut self,
-        comparison: &Comparison,
+        comparison: &Comparisons,
         exit: Exit,
         advisory: bool,
         sources: &[(String, String)],
@@ -227,7 +227,7 @@ impl<'c> Job<'c> {
     }
 
     /// Publishes a comparison that another job or machine made, and decides the exit code.
-    pub fn publish_finished(&mut self, comparison: &Comparison, fail_on: FailOn) -> Result<Exit> {
+    pub fn publish_finished(&mut self, comparison: &Comparisons, fail_on: FailOn) -> Result<Exit> {
         let fail_on = if self.is_advisory() { FailOn::Never } else { fail_on };
         let policy = policy_of_flag(fail_on);
         let exit = comparison.exit(&policy);
@@ -274,7 +274,7 @@ impl<'c> Job<'c> {
         append(path, &text(SUMMARY_ROOM.saturating_sub(taken)))
     }
 
-    fn write_outputs(&self, result: Result<&Comparison, &Error>, exit: Exit) -> Result<()> {
+    fn write_outputs(&self, result: Result<&Comparisons, &Error>, exit: Exit) -> Result<()> {
         let Some(path) = &self.environment.outputs else { return Ok(()) };
         append(path, &outputs(result, exit, &self.place.output_dir))
     }

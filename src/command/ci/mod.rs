@@ -12,13 +12,14 @@ use tracing::debug;
 use self::{comment::comment, job::Job};
 use super::{compare, output::Output, project_of, push};
 use crate::{
-    ci::{self, Comparison},
+    ci::{self, Comparisons},
     cli::{CiArgs, CiCommand, CiMergeArgs, CiRunArgs, CompareArgs, FailOn, RevisionPair},
     compare::Outcome,
     console::{Console, announcement},
     error::{Error, Exit, Result},
     process::{Interrupt, SavedHandler},
     project::Project,
+    report::compare::{CompareReport, ComparisonReport},
     shared::SharedVariables,
 };
 
@@ -90,7 +91,7 @@ fn compare_and_publish(
     let project = project_of(&args.experiment.target)?;
     let place = push::place_after_work(args.push, shared, console);
     project.check_tables(&args.versions.names()?, console)?;
-    let Some(outcome) = compare::compared(&project, args, true, console, &interrupt)? else {
+    let Some(outcomes) = compare::compared(&project, args, true, console, &interrupt)? else {
         return Ok(Exit::Success);
     };
     let policy = if job.is_advisory() {
@@ -98,15 +99,18 @@ fn compare_and_publish(
     } else {
         compare::policy(&project, &args.verdict)
     };
-    let (exit, ignores_regressions) = (outcome.exit(&policy), policy.ignores_regressions);
-    let sources = sources(&project, &outcome, console);
-    let report = compare::report(outcome, policy, args);
+    let (exit, ignores_regressions) =
+        (Outcome::exit(&outcomes, &policy), policy.ignores_regressions);
+    let sources = outcomes.first().map(|outcome| sources(&project, outcome, console));
+    let report = |outcome| compare::report(outcome, policy.clone(), args);
+    let reports: Vec<ComparisonReport> = outcomes.into_iter().map(report).collect();
+    let Some(report) = CompareReport::new(&reports) else { return Ok(exit) };
     output.write(&report)?;
     job.write_report(&report)?;
     if !args.stored {
         announcement::finished(console, start);
     }
-    job.publish(&report.comparison(), exit, ignores_regressions, &sources)?;
+    job.publish(&report.comparisons(), exit, ignores_regressions, &sources.unwrap_or_default())?;
     push::after_work(&project, place.as_ref(), &args.given, console);
     Ok(exit)
 }
@@ -130,8 +134,8 @@ fn merged(args: &CiMergeArgs) -> Result<Exit> {
         let parts: Vec<String> =
             args.files.iter().map(|path| comment::read(path)).collect::<Result<_>>()?;
         job.clear()?;
-        let parts: Vec<Comparison> =
-            parts.iter().map(|part| Comparison::parse(part)).collect::<Result<_>>()?;
+        let parts: Vec<Comparisons> =
+            parts.iter().map(|part| Comparisons::parse(part)).collect::<Result<_>>()?;
         job.publish_finished(&ci::merge(&parts)?, args.fail_on)
     })();
     if let Err(error) = &result {

@@ -6,7 +6,7 @@ use rbench_stats::{Criteria, Direction, Interval, Method, or_infinite};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{ComparisonReport, GeometricMean, WarningFields};
+use super::{CompareReport, ComparisonReport, GeometricMean, WarningFields};
 use crate::report::{
     SCHEMA_VERSION,
     document::Step,
@@ -25,6 +25,15 @@ use crate::{
     },
     verdict::{Advice, ByMean, Counts, DecidedRow, DecidedStage, VerdictKind},
 };
+
+/// What `compare` writes: the comparison of a head with its base, and with a release if that was requested.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Comparisons {
+    #[serde(flatten)]
+    pub(crate) with_base: Comparison,
+    /// The comparison of the same head with a release; null if there is none.
+    pub(crate) also_base: Option<Comparison>,
+}
 
 /// A comparison of two versions.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -77,8 +86,6 @@ pub struct Comparison {
     /// The check of skipped benchmarks by measurements, if there was time for one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) audit: Option<Audited>,
-    /// The comparison of the same head with a release; null if there is none, and in itself.
-    pub(crate) also_base: Option<Box<Self>>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -192,8 +199,8 @@ pub struct Stage {
     smallest_flagged: Option<f64>,
 }
 
-impl Comparison {
-    /// The comparison as JSON.
+impl Comparisons {
+    /// The comparisons as JSON.
     pub fn to_json(&self) -> Result<String> {
         json::text(self)
     }
@@ -203,6 +210,16 @@ impl Row {
     /// The metric and its unit; `None` if the verdict is about the benchmark as a whole.
     pub(crate) fn metric(&self) -> Option<Metric> {
         Some(Metric { name: self.metric.clone()?, unit: self.unit? })
+    }
+}
+
+impl CompareReport<'_> {
+    /// The comparisons as a value.
+    pub fn comparisons(&self) -> Comparisons {
+        Comparisons {
+            with_base: self.with_base.comparison(),
+            also_base: self.also_base.map(ComparisonReport::comparison),
+        }
     }
 }
 
@@ -240,7 +257,6 @@ impl ComparisonReport {
             unused_acceptances: outcome.idle.iter().map(UnusedAcceptance::from).collect(),
             next_steps: self.next_steps(),
             audit: outcome.audit.clone(),
-            also_base: self.also.as_ref().map(|also| Box::new(also.comparison())),
         }
     }
 

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rbench_stats::{Rule, Summary};
 
 use super::{
-    ComparisonReport, Row, name,
+    CompareReport, ComparisonReport, Row, name,
     notes::{changes_texts, dependencies_note, ground, has_metric},
     table,
     warning::{cause, consequence, sentence},
@@ -53,10 +53,11 @@ fn is_paired(stage: &DecidedStage) -> bool {
     stage.assessment.comparison.method.is_paired()
 }
 
-impl ComparisonReport {
+impl CompareReport<'_> {
     pub(super) fn write_document(&self, medium: Medium) -> Document {
-        let versions = Text::from_name(self.outcome.head.to_string()).then(" compared with ");
-        let versions = versions.name(self.outcome.base.to_string());
+        let Outcome { base, head, .. } = &self.with_base.outcome;
+        let versions = Text::from_name(head.to_string()).then(" compared with ");
+        let versions = versions.name(base.to_string());
         let mut document = Document::new("compare");
         if medium == Medium::Markdown {
             document.title = Text::from(format!("Benchmarks: {}", self.headline()));
@@ -64,15 +65,17 @@ impl ComparisonReport {
         } else {
             document.title = versions;
         }
-        document.add(self.part(medium));
-        if let Some(also) = &self.also {
+        document.add(self.with_base.part(medium));
+        if let Some(also) = self.also_base {
             let head = Text::from("also against ").name(also.outcome.base.to_string());
             document.add([Block::Heading(head)]);
             document.add(also.part(medium));
         }
         document
     }
+}
 
+impl ComparisonReport {
     pub(super) fn part(&self, medium: Medium) -> Vec<Block> {
         let verdicts = Text::new().styled(Role::Head, self.outcome.counts().all_words());
         let means = self.mean_texts().map(Text::from);

@@ -5,7 +5,7 @@ use askama::Template;
 use rbench_code::impact::Impact;
 use rbench_stats::{BuildSummary, Interval, Summary};
 
-use super::{ComparisonReport, name};
+use super::{CompareReport, ComparisonReport, name};
 use crate::report::{
     Report as _,
     document::{Block, Text, capitalised},
@@ -19,7 +19,7 @@ use crate::report::{
     sentence,
 };
 use crate::{
-    compare::ExplainedBenchmark,
+    compare::{ExplainedBenchmark, Outcome},
     error::Result,
     model::{FailedTarget, Metric, Unit},
     verdict::{DecidedRow, DecidedStage, VerdictKind},
@@ -110,22 +110,24 @@ pub fn page_of<'r>(
     page(title, &(body + MARKER), command, json)
 }
 
-impl ComparisonReport {
+impl CompareReport<'_> {
     pub(super) fn write_html(&self) -> Result<String> {
-        let mut sections = vec![self.section_html(0, "What changed")?];
-        if let Some(also) = &self.also {
+        let mut sections = vec![self.with_base.section_html(0, "What changed")?];
+        if let Some(also) = self.also_base {
             let title =
                 format!("Also against {}", escape_untrusted(&also.outcome.base.to_string()));
             sections.push(also.section_html(1, &title)?);
         }
-        let [base, head] = [&self.outcome.base, &self.outcome.head];
+        let Outcome { base, head, .. } = &self.with_base.outcome;
         let title = format!("{}: {head} compared with {base}", self.headline());
         let file = format!("compare-{}-{}", base.short(), head.short());
         let versions = Text::from(head.to_string()).then(format!(" compared with {base}"));
         let body = header("compare", &versions, &Text::from(head.summary.as_str()));
         page(&title, &(body + &sections.concat() + MARKER), &file, &self.json()?)
     }
+}
 
+impl ComparisonReport {
     /// A section of a page on these two versions; `id` must be unique on the page.
     fn section_html(&self, id: usize, title: &str) -> Result<String> {
         let axis = self.axis();

@@ -13,7 +13,7 @@ mod warning;
 
 use std::rc::Rc;
 
-pub use comparison::Comparison;
+pub use comparison::{Comparison, Comparisons};
 pub(crate) use comparison::{Row, table};
 pub(super) use html::page_of;
 pub(crate) use notes::changes_texts;
@@ -41,10 +41,8 @@ use crate::{
 /// The report on a comparison of two versions.
 #[derive(Clone, Debug)]
 pub struct ComparisonReport {
-    /// The outcome of the comparison. The comparison with a release is in [`also`](Self::also).
+    /// The outcome of the comparison.
     pub outcome: Outcome,
-    /// The report on the comparison of the same head with a release, if there was one.
-    pub also: Option<Box<Self>>,
     /// The verdicts that make the command fail.
     pub policy: ExitPolicy,
     /// True to give the reason for every verdict, not only for those worth a check.
@@ -57,33 +55,16 @@ pub struct ComparisonReport {
 
 impl ComparisonReport {
     /// The report on an outcome.
-    pub fn new(
-        mut outcome: Outcome,
-        policy: ExitPolicy,
-        command_line: Rc<dyn CommandLine>,
-    ) -> Self {
-        let also = outcome.also.take();
-        let also = also.map(|also| Self::new(*also, policy.clone(), command_line.clone()));
-        Self {
-            outcome,
-            also: also.map(Box::new),
-            policy,
-            explains_all: false,
-            suggests: true,
-            command_line,
-        }
+    pub fn new(outcome: Outcome, policy: ExitPolicy, command_line: Rc<dyn CommandLine>) -> Self {
+        Self { outcome, policy, explains_all: false, suggests: true, command_line }
     }
 
-    /// Gives the reason for every verdict if `all` is set, including the comparison with a release.
+    /// Gives the reason for every verdict if `all` is set.
     #[must_use]
-    pub fn explaining_all(mut self, all: bool) -> Self {
-        self.explains_all = all;
-        self.also = self.also.map(|also| Box::new(also.explaining_all(all)));
-        self
+    pub fn explaining_all(self, all: bool) -> Self {
+        Self { explains_all: all, ..self }
     }
-}
 
-impl ComparisonReport {
     /// True if the versions have no benchmark in common, or all of those chose not to run.
     fn has_compared_nothing(&self) -> bool {
         self.with_verdict(VerdictKind::Skipped).count() == self.outcome.rows.len()
@@ -108,13 +89,6 @@ impl ComparisonReport {
             ""
         };
         quantity::exact(common) + own
-    }
-
-    /// The most important verdict of both comparisons, in a word.
-    fn headline(&self) -> &'static str {
-        let both = std::iter::once(&self.outcome).chain(self.also.iter().map(|also| &also.outcome));
-        let worst = both.filter_map(|outcome| outcome.counts().worst()).min();
-        worst.map_or("nothing to compare", VerdictKind::name)
     }
 
     /// The rows with this verdict, in the order of definition.
@@ -142,6 +116,10 @@ impl ComparisonReport {
         regressed
     }
 
+    const fn alone(&self) -> CompareReport<'_> {
+        CompareReport { with_base: self, also_base: None }
+    }
+
     fn names(&self) -> Names<'_> {
         let compared = self.outcome.rows.iter().map(|row| &row.benchmark);
         let removed = self.outcome.removed.iter().map(|one| &one.benchmark);
@@ -154,17 +132,54 @@ fn name(names: &Names<'_>, row: &DecidedRow) -> String {
     with_metric(names.name(&row.benchmark), row.metric.as_ref())
 }
 
-impl Report for ComparisonReport {
+/// The report of `compare` on a head: one comparison after the other.
+#[derive(Clone, Copy)]
+pub struct CompareReport<'r> {
+    with_base: &'r ComparisonReport,
+    /// The comparison of the same head with a release, if there is one.
+    also_base: Option<&'r ComparisonReport>,
+}
+
+impl<'r> CompareReport<'r> {
+    /// The report on the comparison with the base, and on that with a release behind it. `None` without any.
+    pub fn new(reports: &'r [ComparisonReport]) -> Option<Self> {
+        let (with_base, others) = reports.split_first()?;
+        Some(Self { with_base, also_base: others.first() })
+    }
+
+    /// The most important verdict of both comparisons, in a word.
+    fn headline(&self) -> &'static str {
+        let both = std::iter::once(self.with_base).chain(self.also_base);
+        let worst = both.filter_map(|report| report.outcome.counts().worst()).min();
+        worst.map_or("nothing to compare", VerdictKind::name)
+    }
+}
+
+impl Report for CompareReport<'_> {
     fn document(&self, medium: Medium) -> Document {
         self.write_document(medium)
     }
 
     fn json(&self) -> Result<String> {
-        self.comparison().to_json()
+        self.comparisons().to_json()
     }
 
     fn html(&self) -> Result<String> {
         self.write_html()
+    }
+}
+
+impl Report for ComparisonReport {
+    fn document(&self, medium: Medium) -> Document {
+        self.alone().document(medium)
+    }
+
+    fn json(&self) -> Result<String> {
+        self.alone().json()
+    }
+
+    fn html(&self) -> Result<String> {
+        self.alone().html()
     }
 }
 

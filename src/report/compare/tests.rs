@@ -160,11 +160,10 @@ fn everything() -> Outcome {
 
 /// The exit code of a command with this outcome.
 fn exit(outcome: &Outcome, advisory: bool, inconclusive: bool) -> Exit {
-    outcome.exit(&ExitPolicy {
-        ignores_regressions: advisory,
-        inconclusive,
-        ..ExitPolicy::default()
-    })
+    Outcome::exit(
+        std::slice::from_ref(outcome),
+        &ExitPolicy { ignores_regressions: advisory, inconclusive, ..ExitPolicy::default() },
+    )
 }
 
 fn plain(report: &ComparisonReport) -> String {
@@ -340,7 +339,7 @@ fn verdicts_and_warnings_all_keep_the_schema() {
     for report in [all, shown(nothing())] {
         assert_keeps("compare", &report);
         let written = report.json().unwrap();
-        assert_eq!(Comparison::parse(&written).unwrap().to_json().unwrap(), written);
+        assert_eq!(Comparisons::parse(&written).unwrap().to_json().unwrap(), written);
     }
 }
 

@@ -3,29 +3,37 @@
 use super::*;
 
 /// Unchanged since the base, and slower since the release.
-fn drifted() -> Outcome {
+fn drifted() -> [ComparisonReport; 2] {
     let row = |factors: &[f64]| decided_row("parse/1", 812.0, factors, 0.01, 0.002);
     let criteria = Criteria { comparisons: 2, ..Criteria::default() };
-    let also = Outcome {
+    let rows = vec![row(&[1.004])];
+    let with_base = Outcome { criteria, rows, ..nothing() };
+    let with_release = Outcome {
         base: version("v1.2.0", 'c'),
         criteria,
         rows: vec![row(&[1.083, 1.081])],
         ..nothing()
     };
-    let rows = vec![row(&[1.004])];
-    Outcome { criteria, rows, also: Some(Box::new(also)), ..nothing() }
+    [with_base, with_release].map(shown)
+}
+
+fn both(reports: &[ComparisonReport; 2]) -> CompareReport<'_> {
+    CompareReport::new(reports).unwrap()
 }
 
 #[test]
 fn release_comparison_has_a_section() {
-    insta::assert_snapshot!("release_text", plain(&shown(drifted())));
-    insta::assert_snapshot!("release_markdown", shown(drifted()).markdown());
+    let reports = drifted();
+    let text = style::plain(&both(&reports).text(PLAIN_COLUMNS));
+    insta::assert_snapshot!("release_text", text);
+    insta::assert_snapshot!("release_markdown", both(&reports).markdown());
 }
 
 #[test]
 fn release_comparison_is_nested_in_json() {
-    assert_keeps("compare", &shown(drifted()));
-    let json = shown(drifted()).json().unwrap();
+    let reports = drifted();
+    assert_keeps("compare", &both(&reports));
+    let json = both(&reports).json().unwrap();
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(json["benchmarks"][0]["verdict"], "unchanged");
     let also = &json["also_base"];
@@ -51,8 +59,8 @@ fn comment_fits_two_full_comparisons() {
         report.outcome.warnings.push(Warning::FunctionsUnknown { reason: id });
     }
     report.outcome.idle = vec![idle(&"long".repeat(25)).remove(0); 20];
-    report.also = Some(Box::new(report.clone()));
-    let markdown = report.markdown();
+    let reports = [report.clone(), report];
+    let markdown = both(&reports).markdown();
     assert!(markdown.len() < 65_536, "{} bytes", markdown.len());
     assert_eq!(markdown.matches("<details>").count(), markdown.matches("</details>").count());
     assert_eq!(markdown.matches("#### Also against").count(), 1);
@@ -60,9 +68,9 @@ fn comment_fits_two_full_comparisons() {
 
 #[test]
 fn release_comparison_is_harmless() {
-    let mut outcome = drifted();
-    let also = outcome.also.as_mut().unwrap();
+    let mut reports = drifted();
+    let also = &mut reports[1].outcome;
     also.base.revision = HOSTILE.to_owned();
     also.rows.push(accepted(HOSTILE, 0.5, HOSTILE));
-    assert_harmless(&shown(outcome));
+    assert_harmless(&both(&reports));
 }
