@@ -11,7 +11,7 @@ use crate::{
     error::{Error, Exit},
     model::{FailedTarget, RemovedBenchmark, Version, is_plain_web_address},
     report::{
-        compare::{Comparison, Comparisons, Row, WarningFields, changes_texts, table},
+        compare::{Comparison, Comparisons, Parts, Row, WarningFields, changes_texts, table},
         document::{Block, Document, Text},
         impact::{self, ImpactRow, impact_notes},
         names::Names,
@@ -137,40 +137,42 @@ impl Comparison {
         let is_first = |one: &&WarningFields| one.warning.is_urgent();
         let (first, warnings): (Vec<_>, Vec<_>) = self.warnings.iter().partition(is_first);
         let quoted = |warning: &&WarningFields| quoted(&warning.text);
-        let mut blocks = vec![Block::Paragraph(self.sentences())];
-        blocks.extend(Block::list(changes_texts(&self.changes, [&self.base, &self.head])));
-        blocks.extend(first.iter().map(|warning| Block::Warning(quoted(warning), None)));
         let shown = (None, true);
-        blocks.extend(Block::table(table(&news, &names, shown)));
+        let kinds = [VerdictKind::NotComparable, VerdictKind::Inconclusive, VerdictKind::Unchanged];
+        let calm = Block::table(table(&others, &names, shown))
+            .map(|table| Block::Details(self.counts.words(&kinds).into(), vec![table]));
         let is_red = self.counts.regressed > 0;
-        blocks.extend(is_red.then(|| Block::Paragraph(vec![FOR_CONTRIBUTORS.into()])));
-        blocks.extend(Block::list(confirmed(&names, &news)));
+        let advice = is_red.then(|| Block::Paragraph(vec![FOR_CONTRIBUTORS.into()]));
         let failed = news.iter().filter_map(|row| failure_reason(&names, row));
         let failed = self.failed_targets.iter().map(failed_target).chain(failed);
-        blocks.extend(Block::list(failed));
-        blocks.extend(Block::list(impacts(&names, &news)));
-        if !others.is_empty() {
-            let kinds =
-                [VerdictKind::NotComparable, VerdictKind::Inconclusive, VerdictKind::Unchanged];
-            let inner = vec![Block::Table(table(&others, &names, shown))];
-            blocks.push(Block::Details(self.counts.words(&kinds).into(), inner));
-        }
         let added = self.added.iter().map(|one| (one, String::new())).collect::<Vec<_>>();
         let reason = |one: &RemovedBenchmark| format!(" ({})", one.absence.reason());
         let removed = self.removed.iter().map(|one| (&one.benchmark, reason(one))).collect();
-        for (benchmarks, whose) in [(added, &self.head), (removed, &self.base)] {
+        let absent = [(added, &self.head), (removed, &self.base)];
+        let absent = absent.into_iter().filter(|(benchmarks, _)| !benchmarks.is_empty());
+        let absent = absent.map(|(benchmarks, whose)| {
             let shown = benchmarks.iter().take(MOST_NAMES);
             let shown = shown.map(|(one, why)| Text::from_name(names.name(one)).then(why.as_str()));
-            let text = Text::from(format!("{} only in {}: ", benchmarks.len(), whose.short()))
+            Text::from(format!("{} only in {}: ", benchmarks.len(), whose.short()))
                 .append(Text::joined(shown, ", "))
-                .then(and_more(benchmarks.len(), MOST_NAMES));
-            blocks.extend((!benchmarks.is_empty()).then(|| Block::Paragraph(vec![text])));
+                .then(and_more(benchmarks.len(), MOST_NAMES))
+        });
+        Parts {
+            summary: self.sentences(),
+            changes: changes_texts(&self.changes, [&self.base, &self.head]),
+            urgent: first.iter().map(|warning| Block::Warning(quoted(warning), None)).collect(),
+            table: Block::table(table(&news, &names, shown)).into_iter().chain(advice).collect(),
+            notes: confirmed(&names, &news)
+                .into_iter()
+                .chain(failed)
+                .chain(impacts(&names, &news))
+                .collect(),
+            calm,
+            remarks: absent.collect(),
+            warnings: Block::folded(count(warnings.len(), "warning"), warnings.iter().map(quoted)),
+            ..Parts::default()
         }
-        let list = Block::list(warnings.iter().map(quoted));
-        blocks.extend(
-            list.map(|list| Block::Details(count(warnings.len(), "warning").into(), vec![list])),
-        );
-        blocks
+        .blocks()
     }
 }
 

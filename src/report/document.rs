@@ -130,6 +130,14 @@ impl Block {
         (!items.is_empty()).then_some(Self::List(items))
     }
 
+    /// A list below a summary; `None` without items.
+    pub fn folded(
+        summary: impl Into<Text>,
+        items: impl IntoIterator<Item = impl Into<Item>>,
+    ) -> Option<Self> {
+        Self::list(items).map(|list| Self::Details(summary.into(), vec![list]))
+    }
+
     /// Commands to run next; `None` without commands.
     pub fn steps(steps: Vec<Step>) -> Option<Self> {
         (!steps.is_empty()).then_some(Self::Steps(steps))

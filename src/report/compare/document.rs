@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rbench_stats::{Rule, Summary};
 
 use super::{
-    CompareReport, ComparisonReport, Row, name,
+    CompareReport, ComparisonReport, Parts, Row, name,
     notes::{changes_texts, dependencies_note, ground, has_metric},
     table,
     warning::{cause, consequence, sentence},
@@ -77,27 +77,25 @@ impl CompareReport<'_> {
 
 impl ComparisonReport {
     pub(super) fn part(&self, medium: Medium) -> Vec<Block> {
+        let parts = if medium == Medium::Markdown { self.page() } else { self.text() };
+        parts.blocks()
+    }
+
+    fn summary(&self) -> Vec<Text> {
         let verdicts = Text::new().styled(Role::Head, self.outcome.counts().all_words());
-        let means = self.mean_texts().map(Text::from);
-        let summary = std::iter::once(verdicts).chain(means);
-        if medium == Medium::Markdown { self.page(summary) } else { self.text(summary) }
+        std::iter::once(verdicts).chain(self.mean_texts().map(Text::from)).collect()
     }
 
     /// The report for a terminal: one table of all rows, and a line for each thing that needs
     /// attention; details only if every verdict is explained.
-    fn text(&self, summary: impl Iterator<Item = Text>) -> Vec<Block> {
-        let head = self.changes_texts().into_iter().chain(summary);
-        let mut blocks: Vec<Block> = Block::paragraph(head).into_iter().collect();
-        blocks.extend(self.warning_blocks(&self.warnings_on_what_was_compared()));
+    fn text(&self) -> Parts {
         let rows = self.ordered();
-        if !rows.is_empty() {
-            let metric = only_metric(&rows);
-            blocks.extend(metric.map(|metric| {
-                let metric = format!("metric: {metric}");
-                Block::Heading(Text::new().styled(Role::Quiet, metric))
-            }));
-            blocks.push(Block::Table(self.table(&rows, metric.is_none())));
-        }
+        let metric = only_metric(&rows);
+        let heading = metric.map(|metric| {
+            let metric = format!("metric: {metric}");
+            Block::Heading(Text::new().styled(Role::Quiet, metric))
+        });
+        let table = Block::table(self.table(&rows, metric.is_none()));
         let mut notes = self.evidence();
         notes.extend(self.shown_impacts());
         notes.extend(if self.explains_all {
@@ -106,7 +104,7 @@ impl ComparisonReport {
             self.attention(&rows)
         });
         notes.extend(self.size_texts());
-        notes.extend(self.remarks(!self.explains_all).into_iter().map(Text::from));
+        notes.extend(self.remarks(!self.explains_all));
         notes.extend(self.not_measured_lines(!self.explains_all).into_iter().map(Text::from));
         if self.explains_all || self.functions_are_equal() {
             notes.extend(self.functions_line().map(Text::from));
@@ -114,48 +112,52 @@ impl ComparisonReport {
         let measured = if self.explains_all { self.measured() } else { self.measured_briefly() };
         notes.extend(self.warning_lines());
         notes.extend(measured.into_iter().map(Text::from));
-        blocks.extend(Block::list(notes));
-        blocks.extend(Block::steps(self.few_steps()));
-        blocks
+        Parts {
+            summary: [self.changes_texts(), self.summary()].concat(),
+            urgent: self.warning_blocks(&self.warnings_on_what_was_compared()),
+            table: heading.into_iter().chain(table).collect(),
+            notes,
+            steps: self.few_steps(),
+            ..Parts::default()
+        }
     }
 
-    /// The report for a pull request: changes and problems first, and all details folded.
-    fn page(&self, summary: impl Iterator<Item = Text>) -> Vec<Block> {
+    /// The report for a pull request or a web page: changes and problems first, and all details folded.
+    pub(super) fn page(&self) -> Parts {
         let quiet = [VerdictKind::Inconclusive, VerdictKind::Unchanged];
         let is_quiet = |row: &&DecidedRow| quiet.contains(&VerdictKind::new(&row.verdict));
         let (calm, loud): (Vec<&DecidedRow>, Vec<&DecidedRow>) =
             self.ordered().into_iter().partition(is_quiet);
         let (changed, others): (Vec<_>, Vec<_>) =
             self.impact_notes(MOST).into_iter().partition(|note| note.is_changed);
-        let fold = |summary: &str, list: Option<Block>| {
-            list.map(|list| Block::Details(summary.into(), vec![list]))
-        };
-        let mut blocks: Vec<Block> = Block::paragraph(summary).into_iter().collect();
-        blocks.extend(Block::list(self.changes_texts()));
         let (urgent, harmless): (Vec<Warning>, Vec<Warning>) =
             self.all_warnings().into_iter().partition(Warning::is_urgent);
-        blocks.extend(self.warning_blocks(&urgent));
-        blocks.extend(Block::table(self.table(&loud, true)));
-        let notes = self.evidence().into_iter().chain(changed.into_iter().map(|note| note.text));
-        blocks.extend(Block::list(notes));
-        blocks.extend(fold("the reasons", Block::list(self.other_reasons(&loud))));
-        let table = Block::table(self.table(&calm, true));
-        blocks.extend(table.map(|table| {
+        let calm = Block::table(self.table(&calm, true)).map(|table| {
             let notes = Block::list(others.into_iter().map(|note| note.text));
             let inner = std::iter::once(table).chain(notes).collect();
             Block::Details(self.outcome.counts().words(&quiet).into(), inner)
-        }));
-        blocks.extend(fold("where the bytes are", Block::list(self.size_texts())));
-        let remarks = self.remarks(true).into_iter().chain(self.not_measured_lines(false));
-        blocks.extend(Block::list(remarks));
+        });
+        let not_measured = self.not_measured_lines(false).into_iter().map(Text::from);
         let number = quantity::count(harmless.len(), "warning");
-        let harmless = Block::list(harmless.iter().map(|warning| self.warning_text(warning)));
-        blocks.extend(fold(&format!("{number}: all verdicts hold"), harmless));
         let how = self.functions_line().into_iter().chain(self.measured());
-        let how = how.chain(self.mean_differences());
-        blocks.extend(fold("how it was measured", Block::list(how)));
-        blocks.extend(Block::steps(self.next_steps()));
-        blocks
+        let changed = changed.into_iter().map(|note| note.text);
+        Parts {
+            summary: self.summary(),
+            changes: self.changes_texts(),
+            urgent: self.warning_blocks(&urgent),
+            table: Block::table(self.table(&loud, true)).into_iter().collect(),
+            notes: self.evidence().into_iter().chain(changed).collect(),
+            reasons: self.other_reasons(&loud),
+            calm,
+            sizes: self.size_texts(),
+            remarks: self.remarks(true).into_iter().chain(not_measured).collect(),
+            warnings: Block::folded(
+                format!("{number}: all verdicts hold"),
+                harmless.iter().map(|warning| self.warning_text(warning)),
+            ),
+            how: how.chain(self.mean_differences()).map(Text::from).collect(),
+            steps: self.next_steps(),
+        }
     }
 
     /// The commits, files and settings by which the versions differ, a line each.
@@ -238,7 +240,7 @@ impl ComparisonReport {
     }
 
     /// The reasons besides the evidence of changes, in full.
-    fn other_reasons(&self, rows: &[&DecidedRow]) -> Vec<Text> {
+    pub(super) fn other_reasons(&self, rows: &[&DecidedRow]) -> Vec<Text> {
         use VerdictKind::{Accepted, Failed, Improved, NotComparable, Regressed};
         let names = self.names();
         let mut texts = Vec::new();
@@ -262,12 +264,12 @@ impl ComparisonReport {
         texts
     }
 
-    fn remarks(&self, is_brief: bool) -> Vec<String> {
+    fn remarks(&self, is_brief: bool) -> Vec<Text> {
         let mut remarks = self.time_and_counts();
         remarks.extend(self.decided_by_mean());
         remarks.extend(self.mean_differences().into_iter().filter(|_| !is_brief));
         remarks.extend(self.interleaving_notes());
-        remarks
+        remarks.into_iter().map(Text::from).collect()
     }
 
     pub(super) fn warning_blocks(&self, warnings: &[Warning]) -> Vec<Block> {

@@ -5,7 +5,7 @@ use askama::Template;
 use rbench_code::impact::Impact;
 use rbench_stats::{BuildSummary, Interval, Summary};
 
-use super::{CompareReport, ComparisonReport, name};
+use super::{CompareReport, ComparisonReport, Parts, name};
 use crate::report::{
     Report as _,
     document::{Block, Text, capitalised},
@@ -21,7 +21,7 @@ use crate::report::{
 use crate::{
     compare::{ExplainedBenchmark, Outcome},
     error::Result,
-    model::{FailedTarget, Metric, Unit},
+    model::{Metric, Unit},
     verdict::{DecidedRow, DecidedStage, VerdictKind},
 };
 
@@ -42,10 +42,9 @@ struct Section {
     id: usize,
     title: String,
     counts: Vec<(VerdictKind, usize)>,
-    /// The blocks before and after the table, and on how it was measured.
+    /// The blocks before and after the table.
     before: String,
     after: String,
-    how: String,
     min_effect: String,
     /// The positions of ± the smallest change of interest, and of round changes, in percent of the
     /// width.
@@ -144,8 +143,15 @@ impl ComparisonReport {
         let rows = ordered.iter().enumerate().map(row).collect();
         let limit = self.outcome.criteria.min_effect;
         let counts = self.outcome.counts();
-        let before = Block::list(self.changes_texts()).into_iter();
-        let before = before.chain(Block::paragraph(self.mean_texts()));
+        // The rows have their own table, evidence, causes and reasons.
+        let [before, _, after] = Parts {
+            summary: self.mean_texts().map(Text::from).collect(),
+            notes: self.other_reasons(&[]),
+            reasons: Vec::new(),
+            calm: None,
+            ..self.page()
+        }
+        .around_table();
         let section = Section {
             id,
             title: title.to_owned(),
@@ -154,11 +160,8 @@ impl ComparisonReport {
                 .into_iter()
                 .filter(|(_, number)| *number > 0)
                 .collect(),
-            before: section_blocks(before.chain(self.warning_blocks(&self.all_warnings()))),
-            after: section_blocks(self.blocks_after_table()),
-            how: section_blocks(Block::list(
-                self.functions_line().into_iter().chain(self.measured()),
-            )),
+            before: section_blocks(before),
+            after: section_blocks(after),
             min_effect: self.min_effect_text(),
             limits: [-limit, limit].map(|at| percent_of_width(axis.place(at))),
             ticks: ticks(&axis),
@@ -179,23 +182,6 @@ impl ComparisonReport {
             if far.is_finite() { far } else { 0.0 }
         });
         Symmetric::new(scale, 1.05 * extents.fold(0.0, f64::max))
-    }
-
-    /// What the table does not show: notes, problems, and commands to run next.
-    fn blocks_after_table(&self) -> Vec<Block> {
-        let listed = |title: &str, lines: Vec<String>| {
-            let list = Block::list(lines).map(|list| [Block::heading(title), list]);
-            list.into_iter().flatten()
-        };
-        let failed = |FailedTarget { target, error }: &FailedTarget| {
-            Block::Warning(format!("{target}: failed: {error}").into(), None)
-        };
-        listed("Time and instructions together", self.time_and_counts())
-            .chain(self.outcome.failed_targets.iter().map(failed))
-            .chain(Block::list(self.size_texts()))
-            .chain(listed("Notes", self.not_measured_lines(false)))
-            .chain(Block::steps(self.next_steps()))
-            .collect()
     }
 
     fn row_html(

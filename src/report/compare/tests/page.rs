@@ -92,9 +92,8 @@ fn joint_conclusion_is_in_a_list_and_in_both_rows() {
     let shown = page(1.1, 1.0);
     let said = "instructions the same: memory, branches or layout";
     assert_eq!(shown.matches(said).count(), 3, "{shown}");
-    let (_, list) = shown.split_once("<h3>Time and instructions together</h3>").unwrap();
-    assert!(list.starts_with("\n<ul class=notes><li>a: time +10.00 %, instructions"), "{list}");
+    assert!(shown.contains("<ul class=notes><li>a: time +10.00 %, instructions"), "{shown}");
     let shown = page(1.0, 1.1);
     assert_eq!(shown.matches("ime unchanged (± ").count(), 3, "{shown}");
-    assert!(!page(1.0, 1.0).contains("Time and instructions"), "nothing changed");
+    assert!(!page(1.0, 1.0).contains("<li>a: time"), "nothing changed");
 }
