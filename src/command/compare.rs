@@ -18,7 +18,7 @@ use crate::{
     model::{Benchmark, Mode, Version},
     process::{Interrupt, SavedHandler},
     project::Project,
-    report::compare::{CompareReport, ComparisonReport, VariantsReport},
+    report::compare::{CompareReport, ComparisonReport, RankingReport},
     shared::SharedVariables,
     shell::CommandLine as _,
     store::Store,
@@ -55,7 +55,9 @@ pub fn run(args: &CompareArgs, shared: &SharedVariables) -> Result<Exit> {
     };
     let reports: Vec<ComparisonReport> = reports.map(report).collect();
     if !args.variants.is_empty() {
-        output.write(&VariantsReport::new(reports))?;
+        if let Some(report) = RankingReport::of_variants(reports) {
+            output.write(&report)?;
+        }
     } else if let Some(report) = CompareReport::new(&reports) {
         output.write(&report)?;
     }

@@ -15,7 +15,7 @@ use crate::{
     model::{Implementation, Implementations, Version},
     process::{Interrupt, SavedHandler},
     project::Project,
-    report::compare::{ComparisonReport, VersusReport},
+    report::compare::{ComparisonReport, RankingReport},
     shell::CommandLine as _,
     verdict::{ExitPolicy, VerdictKind},
 };
@@ -77,7 +77,12 @@ pub fn run(args: &VersusArgs) -> Result<Exit> {
         ComparisonReport::new(outcome, ExitPolicy::default(), Rc::new(args.given.clone()))
     };
     let comparisons = outcomes.into_iter().map(report).collect();
-    output.write(&VersusReport { version, implementations, comparisons, more })?;
+    output.write(&RankingReport::of_implementations(
+        version,
+        implementations,
+        comparisons,
+        more,
+    ))?;
     announcement::finished(&console, start);
     Ok(exit)
 }

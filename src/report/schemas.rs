@@ -11,7 +11,7 @@ use super::{
 };
 
 /// Every schema file and its schema.
-fn all() -> [(&'static str, Schema); 15] {
+fn all() -> [(&'static str, Schema); 14] {
     [
         ("build", schema::<build::BuildReport>("build")),
         ("compare", root::<compare::Comparisons>("compare")),
@@ -25,10 +25,16 @@ fn all() -> [(&'static str, Schema); 15] {
         ("history-version", schema::<version::VersionReport>("history REV")),
         ("run-range", schema::<version::RangeReport>("run A..B")),
         ("selftest", schema::<selftest::View<'_>>("selftest")),
-        ("compare-variants", schema::<compare::variants::Variants<'_>>("compare --variants")),
-        ("versus", schema::<compare::versus::Versus<'_>>("versus")),
+        ("ranking", ranking()),
         ("site", site()),
     ]
+}
+
+fn ranking() -> Schema {
+    let mut schema = schema::<compare::ranking::Ranking<'_>>("versus");
+    let title = "What `versus` and `compare --variants` print with `--format json`";
+    schema.insert("title".to_owned(), title.into());
+    schema
 }
 
 fn site() -> Schema {

@@ -135,10 +135,11 @@ fn variants_are_ranked() {
     let project = project();
     let variants = ["HEAD", "--variants", "slow,same", "--format", "json"];
     let outcome = project.rbench(&[&SHORT[..], &variants].concat()).run().assert_exit(1);
-    let report = outcome.json("compare-variants");
-    let comparisons = report["comparisons"].as_array().unwrap();
-    let names: Vec<_> = comparisons.iter().map(|one| &one["head"]["variant"]["name"]).collect();
-    assert_eq!(names, ["same", "slow"]);
+    let report = outcome.json("ranking");
+    let ranking = report["ranking"].as_array().unwrap().iter();
+    let ranking: Vec<_> = ranking.map(|one| (one["rank"].as_u64(), &one["name"])).collect();
+    let names = ["HEAD", "same", "slow"].map(Value::from);
+    assert_eq!(ranking, [1, 1, 3].map(Some).into_iter().zip(&names).collect::<Vec<_>>());
     let stored = ["compare", "--stored", "--variants", "slow"];
     let outcome = project.rbench(&stored).run().assert_exit(1);
     outcome

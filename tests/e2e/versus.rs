@@ -21,7 +21,7 @@ fn ranking(report: &Value) -> Vec<(Option<u64>, &str, Option<&str>)> {
 fn implementations_are_ranked_with_their_parameters() {
     let project = project();
     let words = ["mix/{usual,fastest}", "HEAD", "-l", "5", "-n", "10", "--format", "json"];
-    let report = project.rbench(&[&SHORT[..], &words].concat()).ok().json("versus");
+    let report = project.rbench(&[&SHORT[..], &words].concat()).ok().json("ranking");
     let expected = [(Some(1), "fastest", Some("faster")), (Some(2), "usual", None)];
     assert_eq!(ranking(&report), expected);
     assert_eq!(report["parameters"], serde_json::json!(["1000", "10000"]));
@@ -54,7 +54,7 @@ fn failing_implementation_has_no_rank() {
     let project = project();
     let words = ["mix/usual/7", "mix/failing", "-l", "2", "-n", "5"];
     let outcome = project.rbench(&[&SHORT[..], &words].concat()).run().assert_exit(4);
-    outcome.assert_stdout_has(&["failing, mix/{usual/7,failing}: failed", "it never works"]);
+    outcome.assert_stdout_has(&["failing: mix/{usual/7,failing}: failed", "it never works"]);
 }
 
 #[test]

@@ -211,7 +211,7 @@ impl ComparisonReport {
                     let place = place.map_or_else(String::new, |place| format!(" in {place}"));
                     format!("failed{place}: {}", brief(reason))
                 }
-                Verdict::NotComparable { .. } => sentence::row(row),
+                Verdict::NotComparable { .. } | Verdict::Skipped { .. } => sentence::row(row),
                 Verdict::Regressed { .. } | Verdict::Improved { .. } if ground(row).is_none() => {
                     sentence::reason(row)
                 }

@@ -8,8 +8,7 @@ mod html;
 mod notes;
 mod overall;
 mod parts;
-pub(super) mod variants;
-pub(super) mod versus;
+pub(super) mod ranking;
 mod warning;
 
 use std::rc::Rc;
@@ -21,8 +20,7 @@ pub(crate) use notes::changes_texts;
 pub(super) use notes::dependencies_note;
 pub(crate) use overall::GeometricMean;
 pub(crate) use parts::Parts;
-pub(crate) use variants::VariantsReport;
-pub(crate) use versus::VersusReport;
+pub(crate) use ranking::RankingReport;
 pub(crate) use warning::WarningFields;
 pub(super) use warning::{cause as warning_cause, sentence as warning_sentence};
 
