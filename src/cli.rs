@@ -30,7 +30,7 @@ pub use setup::{CleanArgs, CompletionsArgs, DemoArgs, DoctorArgs, InitArgs, Serv
 pub use versus::VersusArgs;
 
 use crate::{
-    config::{BuildOptions, values},
+    config::{BuildOptions, metrics_help, values},
     model::{
         Metric, Partition,
         secret::{shown_cargo_args, without_password},
@@ -182,10 +182,8 @@ pub struct RunArgs {
     /// Then send all finished experiments to the place of `RBENCH_SHARED`, as `push` does.
     #[arg(long, help_heading = "Stored results")]
     pub push: bool,
-    /// Measure and report only these metrics, separated by commas: wall, user, system, peak-memory, cycles or bytes; or
-    /// instructions, allocations and allocated-bytes, which are counted in separate executions [default: all timed
-    /// metrics]
-    #[arg(long = "metric", value_name = "NAME", value_delimiter = ',')]
+    /// The metrics to measure and report; empty for the default ones.
+    #[arg(long = "metric", help = metrics_help(), value_name = "NAME", value_delimiter = ',')]
     pub metrics: Vec<Metric>,
     /// Settings of the experiment.
     #[command(flatten)]

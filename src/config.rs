@@ -17,7 +17,7 @@ pub use accepted::{AcceptedEntry, AcceptedToml};
 pub use bench_toml::{BenchToml, CommandTable};
 pub use gate::{Gate, Release, deciding};
 pub use once::Once;
-pub use options::{BuildOptions, CriteriaOptions, SamplingOptions};
+pub use options::{BuildOptions, CriteriaOptions, SamplingOptions, metrics_help};
 pub use sampling::{MeasurementSettings, Purpose, SamplingConfig, SamplingConfigs, StoppingRule};
 pub use verdict::VerdictSettings;
 

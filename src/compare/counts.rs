@@ -9,7 +9,7 @@ use crate::{
     config::VerdictSettings,
     error::{Exit, Result},
     measure::{Builds, COUNTED_LAYOUTS, Counter, ListedVersion, Runner, StartedExperiment},
-    model::{Benchmark, Metric, SkipReason, Stage},
+    model::{Benchmark, Metric, MetricSource, SkipReason, Stage},
     store::ExperimentId,
     verdict::{DecidedRow, DecidedStage, Results, VersionRef},
 };
@@ -58,7 +58,7 @@ pub fn counter(
     is_alone: bool,
     observer: &dyn Observer,
 ) -> Result<Option<Counter>> {
-    if !kind.metrics.contains(&Metric::instructions()) {
+    if kind.metrics.iter().any(|metric| metric.source() == MetricSource::AllocationCount) {
         return runner.allocation_counter(head).map(Some);
     }
     match runner.instruction_counter(head) {

@@ -53,7 +53,8 @@ pub(super) struct Tables {
     pub(super) experiment: SamplingOptions,
     benchmark: Vec<Spanned<BenchmarkTable>>,
     pub(super) verdict: CriteriaOptions,
-    pub(super) metric: MetricTables,
+    #[serde(deserialize_with = "metric_tables")]
+    pub(super) metric: BTreeMap<String, MetricTable>,
     setup: Option<SetupTable>,
     pub(super) gate: GateTable,
     store: StoreTable,
@@ -109,40 +110,12 @@ impl SetupTable {
     }
 }
 
-/// `[metric.NAME]`, for each metric that has its own settings.
+/// `[metric.NAME]`: the verdict settings of a metric that has its own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub(super) struct MetricTables {
-    instructions: MetricTable,
-    allocations: MetricTable,
-    allocated_bytes: MetricTable,
-    size: MetricTable,
-    compile_time: MetricTable,
-    compile_cpu: MetricTable,
-}
-
-impl MetricTables {
-    /// The min-effect of the metric with this name.
-    pub(super) fn min_effect(&self, metric: &str) -> Option<f64> {
-        let table = match metric {
-            "instructions" => self.instructions,
-            "allocations" => self.allocations,
-            "allocated-bytes" => self.allocated_bytes,
-            "size" => self.size,
-            "compile-time" => self.compile_time,
-            "compile-cpu" => self.compile_cpu,
-            _ => return None,
-        };
-        table.min_effect
-    }
-}
-
-/// The verdict settings of one metric.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-struct MetricTable {
+pub(super) struct MetricTable {
     #[serde(deserialize_with = "key::share")]
-    min_effect: Option<f64>,
+    pub(super) min_effect: Option<f64>,
 }
 
 /// `[gate]`: a release that the head must not be slower than either, and counted metrics that affect the exit code.
@@ -494,6 +467,21 @@ pub(super) fn read_if_present(path: &Path) -> Result<Option<String>> {
         return Err(Error::new(Exit::Usage, what()).cause("it is not a file"));
     }
     fs::read_to_string(path).context(Exit::Usage, what).map(Some)
+}
+
+fn metric_tables<'de, D: Deserializer<'de>>(
+    value: D,
+) -> Result<BTreeMap<String, MetricTable>, D::Error> {
+    let tables = BTreeMap::<String, MetricTable>::deserialize(value)?;
+    let with_own = Metric::KNOWN.into_iter().filter(|known| known.min_effect.is_some());
+    let names: Vec<&str> = with_own.map(|known| known.name).collect();
+    match tables.keys().find(|name| !names.contains(&name.as_str())) {
+        None => Ok(tables),
+        Some(name) => Err(D::Error::custom(format!(
+            "`{name}` has no settings of its own; the metrics that have are {}",
+            names.join(", ")
+        ))),
+    }
 }
 
 fn regex<'de, D: Deserializer<'de>>(value: D) -> Result<Regex, D::Error> {

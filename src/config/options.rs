@@ -9,7 +9,7 @@ use rbench_stats::{Estimator, Rule};
 use serde::Deserialize;
 
 use super::values::{self, key};
-use crate::model::{InterimAnalyses, Layout, Metric, Mode, Strategy};
+use crate::model::{InterimAnalyses, Layout, Metric, MetricSource, Mode, Strategy};
 
 /// Build options; an absent one is left to the next source.
 #[derive(Clone, Debug, Default, Args, Deserialize)]
@@ -137,11 +137,8 @@ impl SamplingOptions {
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 #[command(next_help_heading = "Verdict")]
 pub struct CriteriaOptions {
-    /// Report only these metrics, separated by commas: wall, user, system, peak-memory, cycles or bytes; or
-    /// instructions, allocations or allocated-bytes, which are counted in separate executions. If all of them are
-    /// counted, nothing is timed. Or size, compile-time or compile-cpu, for which nothing runs [default: all timed
-    /// metrics]
-    #[arg(long = "metric", value_name = "NAME", value_delimiter = ',')]
+    /// The metrics to decide and report; empty for the default ones.
+    #[arg(long = "metric", help = metrics_help(), value_name = "NAME", value_delimiter = ',')]
     #[serde(deserialize_with = "key::metrics")]
     pub metrics: Vec<Metric>,
     /// Estimator of an execution's measurements: mean, trimmed-mean, median, lower-quartile or
@@ -175,6 +172,22 @@ pub struct CriteriaOptions {
     /// Whether flagged benchmarks are confirmed on fresh builds before they are reported.
     #[arg(skip)]
     pub confirm: Option<bool>,
+}
+
+/// The help of `--metric`.
+pub fn metrics_help() -> String {
+    let of = |sources: [MetricSource; 2]| {
+        let metrics: Vec<Metric> = sources.into_iter().flat_map(Metric::with_source).collect();
+        Metric::names(&metrics)
+    };
+    format!(
+        "Report only these metrics, separated by commas. Timed: {}. Counted in separate executions, and if all are \
+         counted, nothing is timed: {}. Of compilations, only with `compare`, and nothing runs: {} [default: all timed \
+         metrics]",
+        Metric::names(&Metric::with_source(MetricSource::Execution)),
+        of([MetricSource::InstructionCount, MetricSource::AllocationCount]),
+        of([MetricSource::Executable, MetricSource::Compilation]),
+    )
 }
 
 impl CriteriaOptions {

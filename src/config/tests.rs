@@ -6,7 +6,11 @@ use clap::CommandFactory;
 use rbench_stats::Criteria;
 
 use super::*;
-use crate::{cli::Cli, error::Result, model::Mode};
+use crate::{
+    cli::Cli,
+    error::Result,
+    model::{Metric, Mode},
+};
 
 const EXAMPLE: &str = include_str!("../../bench.toml.example");
 
@@ -39,18 +43,12 @@ fn lines_of(table: &str) -> Vec<String> {
     lines.take_while(|line| !line.starts_with('[')).collect()
 }
 
-const TABLES: [&str; 15] = [
+const TABLES: [&str; 9] = [
     "[build]",
     "[experiment]",
     "[[benchmark]]",
     "[setup]",
     "[verdict]",
-    "[metric.instructions]",
-    "[metric.allocations]",
-    "[metric.allocated-bytes]",
-    "[metric.size]",
-    "[metric.compile-time]",
-    "[metric.compile-cpu]",
     "[gate]",
     "[store]",
     "[[harness]]",
@@ -59,7 +57,10 @@ const TABLES: [&str; 15] = [
 
 #[test]
 fn example_parses_and_documents_every_key() {
-    for table in TABLES {
+    let with_own = Metric::KNOWN.into_iter().filter(|known| known.min_effect.is_some());
+    let metrics = with_own.map(|known| format!("[metric.{}]", known.name));
+    for table in TABLES.map(str::to_owned).into_iter().chain(metrics) {
+        let table = table.as_str();
         let lines = lines_of(table);
         parse(&format!("{table}\n{}", lines.join("\n"))).unwrap();
         for key in keys_of(table) {
@@ -75,6 +76,14 @@ fn example_parses_and_documents_every_key() {
 
 fn comparison(mode: Mode) -> Purpose {
     Purpose::Comparison { mode, stopping: StoppingRule::Usual }
+}
+
+#[test]
+fn reference_has_every_metric() {
+    let reference = include_str!("../../docs/reference.md");
+    for name in Metric::KNOWN.map(|known| known.name) {
+        assert!(reference.contains(&format!("`{name}`")), "{name}");
+    }
 }
 
 #[test]

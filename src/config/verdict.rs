@@ -1,6 +1,8 @@
 //! The criteria of verdicts: flags > `[verdict]` > the defaults. The min-effect has one more source: flags > the first
 //! `[[benchmark]]` that matches the benchmark > `[verdict]`.
 
+use std::collections::BTreeMap;
+
 use rbench_stats::{Criteria, MetricLimits};
 
 use super::{
@@ -9,7 +11,7 @@ use super::{
 };
 use crate::{
     error::{Error, Exit, Result},
-    model::{Benchmark, Metric},
+    model::{Benchmark, Metric, MetricSource},
 };
 
 /// The criteria of verdicts, and the metrics that they are given for.
@@ -120,23 +122,17 @@ impl VerdictSettings {
         self.counts() && !self.times()
     }
 
-    /// Splits the settings by kinds of metrics that need separate executions: times, instructions, and allocations.
-    /// There is at least one kind.
+    /// Splits the settings by the sources of the metrics, because each needs executions of its own. There is at least one
+    /// kind.
     pub fn kinds(&self) -> Vec<Self> {
         if self.metrics.is_empty() {
             return vec![self.clone()];
         }
-        let kinds: [fn(&Metric) -> bool; 3] = [
-            |metric| !metric.is_counted(),
-            |metric| *metric == Metric::instructions(),
-            |metric| metric.is_counted() && *metric != Metric::instructions(),
-        ];
-        let restricted = |is_of_kind: &fn(&Metric) -> bool| {
-            let mut settings = self.clone();
-            settings.metrics.retain(is_of_kind);
-            settings
-        };
-        kinds.iter().map(restricted).filter(|settings| !settings.metrics.is_empty()).collect()
+        let mut by_source: BTreeMap<MetricSource, Vec<Metric>> = BTreeMap::new();
+        for metric in &self.metrics {
+            by_source.entry(metric.source()).or_default().push(metric.clone());
+        }
+        by_source.into_values().map(|metrics| Self { metrics, ..self.clone() }).collect()
     }
 
     /// Returns the settings with the min-effect of the first metric, which must be a counted one.
@@ -168,7 +164,7 @@ fn limits(file: &BenchToml, flags: &CriteriaOptions) -> MetricLimits {
     let all_have_own = !flags.metrics.is_empty() && flags.metrics.iter().all(has_own);
     let typed = flags.min_effect.filter(|_| all_have_own);
     let tables = &file.tables.metric;
-    default.replaced(|name| typed.or(tables.min_effect(name)))
+    default.replaced(|name| typed.or(tables.get(name)?.min_effect))
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     error::Result,
-    model::{ExecutionRequest, HarnessKind, Metric, Name, Outcome, Resources, Series, Unit},
+    model::{ExecutionRequest, HarnessKind, Metric, Name, Outcome, Resources, Series},
     process::{MEMORY_ERROR, interleaving::InterleavedProcess},
 };
 
@@ -93,7 +93,7 @@ impl Harness for Command {
             self.process(executable, benchmark, request, conditions).run_to_success(conditions)?;
         let mut series = match conditions.counting {
             Some(counting) => {
-                vec![one("instructions", Unit::Instructions, counting.total()? as f64, 0.0)]
+                vec![one(Metric::instructions(), counting.total()? as f64, 0.0)]
             }
             None => times(&ended.resources).to_vec(),
         };
@@ -119,29 +119,28 @@ fn times(resources: &Resources) -> [Series; 4] {
     // Kernels other than Linux, which have no such account, may count the sum in ticks too.
     let step = if resources.at_end.is_some() { MICROSECOND } else { TICK };
     [
-        series("wall", resources.wall.max(MICROSECOND), MICROSECOND),
-        series("cpu", resources.cpu().max(step), step),
-        cpu_time("user", resources.user),
-        cpu_time("system", resources.system),
+        series(Metric::wall(), resources.wall.max(MICROSECOND), MICROSECOND),
+        series(Metric::cpu(), resources.cpu().max(step), step),
+        cpu_time(Metric::user(), resources.user),
+        cpu_time(Metric::system(), resources.system),
     ]
 }
 
 /// A part of the CPU time. Below a tick, only the upper bound of one tick is known.
-fn cpu_time(name: &str, time: Duration) -> Series {
-    if time < TICK { series(name, TICK, TICK) } else { series(name, time, MICROSECOND) }
+fn cpu_time(metric: Metric, time: Duration) -> Series {
+    if time < TICK { series(metric, TICK, TICK) } else { series(metric, time, MICROSECOND) }
 }
 
-fn series(name: &str, value: Duration, resolution: Duration) -> Series {
-    one(name, Unit::Nanoseconds, value.as_nanos() as f64, resolution.as_nanos() as f64)
+fn series(metric: Metric, value: Duration, resolution: Duration) -> Series {
+    one(metric, value.as_nanos() as f64, resolution.as_nanos() as f64)
 }
 
 fn memory(peak: u64) -> Series {
-    one("peak-memory", Unit::Bytes, peak as f64, MEMORY_ERROR as f64)
+    one(Metric::peak_memory(), peak as f64, MEMORY_ERROR as f64)
 }
 
 /// A single measurement of a metric.
-fn one(name: &str, unit: Unit, value: f64, resolution: f64) -> Series {
-    let metric = Metric { name: name.to_owned(), unit };
+fn one(metric: Metric, value: f64, resolution: f64) -> Series {
     Series { metric, values: vec![value], iterations: vec![1], resolution }
 }
 

@@ -23,8 +23,8 @@ use crate::{
     machine::this_machine,
     model::{
         Benchmark, COUNTED_KEY, COUNTING_KEY, COUNTING_RULES, Execution, ExperimentPlan,
-        LayoutSeed, MOST_PARALLEL, Metric, Outcome, PlannedBenchmark, PlannedVersion, SampleSizes,
-        Slot, Stage, Unmeasured,
+        LayoutSeed, MOST_PARALLEL, Metric, MetricSource, Outcome, PlannedBenchmark, PlannedVersion,
+        SampleSizes, Slot, Stage, Unmeasured,
     },
     process::{
         self,
@@ -55,8 +55,8 @@ impl Counter {
     /// The metrics that it counts.
     pub fn metrics(&self) -> Vec<Metric> {
         match self {
-            Self::Instructions(_) => vec![Metric::instructions()],
-            Self::Allocations(_) => vec![Metric::allocations(), Metric::allocated_bytes()],
+            Self::Instructions(_) => Metric::with_source(MetricSource::InstructionCount),
+            Self::Allocations(_) => Metric::with_source(MetricSource::AllocationCount),
         }
     }
 }
@@ -142,7 +142,7 @@ impl Runner<'_> {
             }
         }
         settings.insert(COUNTING_KEY.to_owned(), COUNTING_RULES.into());
-        if !metrics.contains(&Metric::instructions()) {
+        if metrics.iter().any(|metric| metric.source() == MetricSource::AllocationCount) {
             settings.insert(COUNTED_KEY.to_owned(), "allocations".into());
         }
         let settings = serde_json::Value::Object(settings).to_string();

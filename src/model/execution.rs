@@ -78,7 +78,7 @@ impl Series {
             return Some(format!("measurement {} has no iteration", index + 1));
         }
         let is_sound = |value: f64| {
-            value.is_finite() && (value > 0.0 || value == 0.0 && self.metric.may_be_nothing())
+            value.is_finite() && (value > 0.0 || value == 0.0 && self.metric.may_be_zero())
         };
         let index = self.values.iter().position(|value| !is_sound(*value))?;
         let number = index + 1;

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{ExperimentPlan, Metric};
+use super::{ExperimentPlan, Metric, MetricSource};
 
 /// The key that marks an experiment's settings as counting. It keeps counts apart from timed results. The value is the
 /// version of the counting rules: counts by different rules are not comparable.
@@ -46,7 +46,7 @@ impl ExperimentPlan {
         match metric.filter(|metric| metric.is_counted()) {
             None => !self.is_counting(),
             Some(counted) => {
-                let allocates = *counted != Metric::instructions();
+                let allocates = counted.source() == MetricSource::AllocationCount;
                 self.is_counting() && self.setting(COUNTED_KEY).is_some() == allocates
             }
         }

@@ -67,7 +67,7 @@ mod tests {
 
     #[test]
     fn wall_time_is_not_named() {
-        let memory = Metric { name: "peak-memory".to_owned(), unit: crate::model::Unit::Bytes };
+        let memory = Metric::peak_memory();
         assert_eq!(metric_name(Some(&memory)), "peak-memory");
         assert_eq!(metric_name(Some(&Metric::wall())), "");
         assert_eq!(metric_name(None), "");

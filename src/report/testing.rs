@@ -10,9 +10,7 @@ use rbench_stats::{
 use super::{Report, escape::is_hidden, style};
 use crate::{
     cli::{Cli, Command},
-    model::{
-        Absence, BenchTarget, Benchmark, Machine, Metric, Name, RemovedBenchmark, Unit, Version,
-    },
+    model::{Absence, BenchTarget, Benchmark, Machine, Metric, Name, RemovedBenchmark, Version},
     shell::CommandLine,
     verdict::{Advice, DecidedRow, DecidedStage, Progress, Repetition},
 };
@@ -70,7 +68,7 @@ pub fn removed(benchmark: Benchmark) -> RemovedBenchmark {
 }
 
 pub fn memory() -> Metric {
-    Metric { name: "peak-memory".to_owned(), unit: Unit::Bytes }
+    Metric::peak_memory()
 }
 
 /// A version of ten builds with two executions each, of about `value`. Builds differ by `layout`

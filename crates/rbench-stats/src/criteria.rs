@@ -43,9 +43,10 @@ pub struct Criteria {
     pub seed: u64,
 }
 
-/// The smallest relative changes of interest in metrics that have their own, by the name of the metric: 0.01 is 1 %.
+/// The smallest relative changes of interest in metrics that have their own, in the order of [`Metric::KNOWN`]: 0.01 is
+/// 1 %.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct MetricLimits([(&'static str, f64); 6]);
+pub struct MetricLimits([Option<f64>; Metric::KNOWN.len()]);
 
 impl Default for MetricLimits {
     fn default() -> Self {
@@ -54,26 +55,31 @@ impl Default for MetricLimits {
 }
 
 impl MetricLimits {
-    /// Half a percent of the instructions and of the size, and any allocation: counts are the same each time, but nearly
-    /// every commit changes a few instructions. Two percent of the times of compiling, which vary and take long.
-    pub const DEFAULT: Self = Self([
-        ("instructions", 0.005),
-        ("allocations", 0.0),
-        ("allocated-bytes", 0.0),
-        ("size", 0.005),
-        ("compile-time", 0.02),
-        ("compile-cpu", 0.02),
-    ]);
+    /// The default limits.
+    pub const DEFAULT: Self = {
+        let mut limits = [None; Metric::KNOWN.len()];
+        // A constant has no iterators.
+        let mut row = 0;
+        while row < limits.len() {
+            limits[row] = Metric::KNOWN[row].min_effect;
+            row += 1;
+        }
+        Self(limits)
+    };
 
     /// The limit of a metric, if it has its own.
     pub fn for_metric(&self, metric: &Metric) -> Option<f64> {
-        self.0.iter().find(|(name, _)| *name == metric.name).map(|(_, limit)| *limit)
+        self.0[Metric::KNOWN.iter().position(|known| known.name == metric.name)?]
     }
 
-    /// Returns these limits, with others for the metrics whose names have one.
+    /// Returns these limits, with others for the metrics whose names have one. A metric without its own gets none.
     #[must_use]
     pub fn replaced(self, by_name: impl Fn(&str) -> Option<f64>) -> Self {
-        Self(self.0.map(|(name, limit)| (name, by_name(name).unwrap_or(limit))))
+        let mut limits = self;
+        for (limit, known) in limits.0.iter_mut().zip(Metric::KNOWN) {
+            *limit = limit.map(|limit| by_name(known.name).unwrap_or(limit));
+        }
+        limits
     }
 }
 

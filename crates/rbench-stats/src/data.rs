@@ -106,7 +106,7 @@ impl Measurements {
         for (round, values) in executions.into_iter().enumerate() {
             let values = values.as_ref();
             // Some counts may be 0.
-            let is_nothing = |value: f64| value == 0.0 && self.metric.may_be_nothing();
+            let is_nothing = |value: f64| value == 0.0 && self.metric.may_be_zero();
             let is_refused = |value: &f64| !ACCEPTED.contains(value) && !is_nothing(*value);
             if let Some(measurement) = values.iter().position(is_refused) {
                 let position = MeasurementPosition { seed, round, measurement };

@@ -54,95 +54,163 @@ pub struct Metric {
     pub unit: Unit,
 }
 
-impl Metric {
-    /// Wall time per iteration in nanoseconds: the metric of nearly every harness.
-    pub fn wall() -> Self {
-        Self { name: "wall".to_owned(), unit: Unit::Nanoseconds }
-    }
+/// Where the values of a metric come from. Each source needs executions of its own, or none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum MetricSource {
+    /// Timed executions of the benchmark.
+    Execution,
+    /// Executions under valgrind.
+    InstructionCount,
+    /// Executions with an allocator that counts.
+    AllocationCount,
+    /// The executable: nothing runs.
+    Executable,
+    /// Compilations: no benchmark runs.
+    Compilation,
+}
 
-    /// CPU time of a whole program in nanoseconds: in user mode and in the kernel, with the processes it waits for.
-    pub fn cpu() -> Self {
-        Self { name: "cpu".to_owned(), unit: Unit::Nanoseconds }
-    }
+/// A row of [`Metric::KNOWN`].
+#[derive(Clone, Copy, Debug)]
+pub struct KnownMetric {
+    /// The name.
+    pub name: &'static str,
+    unit: Unit,
+    source: MetricSource,
+    /// False for a metric that is decided and shown only on request.
+    is_default: bool,
+    /// True if 0 is a valid value.
+    may_be_zero: bool,
+    /// The default of its own min-effect, which `[metric.NAME]` changes. A metric without has that of `[verdict]`.
+    pub min_effect: Option<f64>,
+}
 
-    /// Executed instructions per iteration, counted exactly.
-    pub fn instructions() -> Self {
-        Self { name: "instructions".to_owned(), unit: Unit::Instructions }
-    }
+impl KnownMetric {
+    /// The columns that a row leaves out.
+    const TIMED: Self = Self {
+        name: "",
+        unit: Unit::Nanoseconds,
+        source: MetricSource::Execution,
+        is_default: true,
+        may_be_zero: false,
+        min_effect: None,
+    };
+}
 
-    /// Allocations per iteration, counted exactly.
-    pub fn allocations() -> Self {
-        Self { name: "allocations".to_owned(), unit: Unit::Allocations }
-    }
+/// Makes a table of metrics, and a constructor for each.
+macro_rules! metrics {
+    ($($(#[$doc:meta])* $constructor:ident: $name:literal { $($column:ident: $value:expr),* $(,)? })*) => {
+        impl Metric {
+            /// Every metric that can be measured. What rbench knows about a metric is in its row and nowhere else.
+            pub const KNOWN: [KnownMetric; [$($name),*].len()] = [
+                $(KnownMetric { name: $name, $($column: $value,)* ..KnownMetric::TIMED },)*
+            ];
 
+            $($(#[$doc])*
+            pub fn $constructor() -> Self {
+                KnownMetric { name: $name, $($column: $value,)* ..KnownMetric::TIMED }.into()
+            })*
+        }
+    };
+}
+
+metrics! {
+    /// Wall time per iteration: the metric of nearly every harness.
+    wall: "wall" {}
+    /// CPU time of a whole program: in user mode and in the kernel, with the processes it waits for.
+    cpu: "cpu" {}
+    /// The part of the CPU time in user mode. Many kernels estimate both parts from a few samples.
+    user: "user" { is_default: false }
+    /// The part of the CPU time in the kernel.
+    system: "system" { is_default: false }
+    /// Peak memory of a whole program.
+    peak_memory: "peak-memory" { unit: Unit::Bytes }
+    /// CPU cycles per iteration, by a custom measurement of criterion.
+    cycles: "cycles" { unit: Unit::Cycles }
+    /// Executed instructions per iteration, counted exactly. Nearly every commit changes a few.
+    instructions: "instructions" {
+        unit: Unit::Instructions,
+        source: MetricSource::InstructionCount,
+        min_effect: Some(0.005),
+    }
+    /// Bytes per iteration, by a custom measurement of criterion.
+    bytes: "bytes" { unit: Unit::Bytes }
+    /// Allocations per iteration, counted exactly. One more is a regression.
+    allocations: "allocations" {
+        unit: Unit::Allocations,
+        source: MetricSource::AllocationCount,
+        may_be_zero: true,
+        min_effect: Some(0.0),
+    }
     /// Allocated bytes per iteration, counted exactly.
-    pub fn allocated_bytes() -> Self {
-        Self { name: "allocated-bytes".to_owned(), unit: Unit::Bytes }
+    allocated_bytes: "allocated-bytes" {
+        unit: Unit::Bytes,
+        source: MetricSource::AllocationCount,
+        may_be_zero: true,
+        min_effect: Some(0.0),
     }
-
     /// The bytes of an executable that are loaded: its code and its initialized data.
-    pub fn size() -> Self {
-        Self { name: "size".to_owned(), unit: Unit::Bytes }
+    size: "size" {
+        unit: Unit::Bytes,
+        source: MetricSource::Executable,
+        min_effect: Some(0.005),
+    }
+    /// Time of compiling and linking, with every CPU that cargo uses. It varies, and more compilations take long.
+    compile_time: "compile-time" { source: MetricSource::Compilation, min_effect: Some(0.02) }
+    /// CPU time of compiling and linking: of cargo and everything it starts, in user mode and in the kernel.
+    compile_cpu: "compile-cpu" { source: MetricSource::Compilation, min_effect: Some(0.02) }
+}
+
+impl Metric {
+    fn known(&self) -> Option<&'static KnownMetric> {
+        Self::KNOWN.iter().find(|known| known.name == self.name && known.unit == self.unit)
     }
 
-    /// Time of compiling and linking in nanoseconds, with every CPU that cargo uses.
-    pub fn compile_time() -> Self {
-        Self { name: "compile-time".to_owned(), unit: Unit::Nanoseconds }
+    /// Where its values come from.
+    pub fn source(&self) -> MetricSource {
+        self.known().map_or(MetricSource::Execution, |known| known.source)
     }
 
-    /// CPU time of compiling and linking in nanoseconds: of cargo and everything it starts, in user mode and in the kernel.
-    pub fn compile_cpu() -> Self {
-        Self { name: "compile-cpu".to_owned(), unit: Unit::Nanoseconds }
+    /// The metrics with this source.
+    pub fn with_source(source: MetricSource) -> Vec<Self> {
+        let known = Self::KNOWN.into_iter().filter(|known| known.source == source);
+        known.map(Self::from).collect()
     }
 
     /// True if compilations give it, and no benchmark runs for it.
     pub fn is_of_compilations(&self) -> bool {
-        *self == Self::size() || self.is_compile_time()
+        matches!(self.source(), MetricSource::Executable | MetricSource::Compilation)
     }
 
     /// True if it is a time of compiling.
     pub fn is_compile_time(&self) -> bool {
-        [Self::compile_time(), Self::compile_cpu()].contains(self)
+        self.source() == MetricSource::Compilation
     }
 
     /// True if it is counted exactly, and nothing is timed for it.
     pub fn is_counted(&self) -> bool {
-        *self == Self::size()
-            || [Self::instructions(), Self::allocations(), Self::allocated_bytes()].contains(self)
+        !matches!(self.source(), MetricSource::Execution | MetricSource::Compilation)
     }
 
-    /// True if it is decided and shown unless the user asks for other metrics. The two parts of CPU time are not:
-    /// many kernels estimate them from a few samples.
+    /// True if it is decided and shown unless the user asks for other metrics.
     pub fn is_default(&self) -> bool {
-        !["user", "system"].contains(&&*self.name)
+        self.known().is_none_or(|known| known.is_default)
     }
 
     /// True if 0 is a valid value.
-    pub fn may_be_nothing(&self) -> bool {
-        [Self::allocations(), Self::allocated_bytes()].contains(self)
+    pub fn may_be_zero(&self) -> bool {
+        self.known().is_some_and(|known| known.may_be_zero)
     }
 
     /// The names of several metrics, as a list in prose.
     pub fn names(metrics: &[Self]) -> String {
         metrics.iter().map(|metric| &*metric.name).collect::<Vec<_>>().join(", ")
     }
+}
 
-    /// The name and unit of every metric that a harness can report.
-    const KNOWN: [(&str, Unit); 13] = [
-        ("wall", Unit::Nanoseconds),
-        ("cpu", Unit::Nanoseconds),
-        ("user", Unit::Nanoseconds),
-        ("system", Unit::Nanoseconds),
-        ("peak-memory", Unit::Bytes),
-        ("cycles", Unit::Cycles),
-        ("instructions", Unit::Instructions),
-        ("bytes", Unit::Bytes),
-        ("allocations", Unit::Allocations),
-        ("allocated-bytes", Unit::Bytes),
-        ("size", Unit::Bytes),
-        ("compile-time", Unit::Nanoseconds),
-        ("compile-cpu", Unit::Nanoseconds),
-    ];
+impl From<KnownMetric> for Metric {
+    fn from(known: KnownMetric) -> Self {
+        Self { name: known.name.to_owned(), unit: known.unit }
+    }
 }
 
 impl FromStr for Metric {
@@ -150,12 +218,11 @@ impl FromStr for Metric {
 
     fn from_str(name: &str) -> Result<Self, String> {
         let name = if name == "wall-time" { "wall" } else { name };
-        let found = Self::KNOWN.into_iter().find(|(known, _)| *known == name);
-        let (name, unit) = found.ok_or_else(|| {
-            let known = Self::KNOWN.map(|(name, _)| name).join(", ");
+        let found = Self::KNOWN.into_iter().find(|known| known.name == name);
+        found.map(Self::from).ok_or_else(|| {
+            let known = Self::KNOWN.map(|known| known.name).join(", ");
             format!("no metric is called `{name}`; there are {known}")
-        })?;
-        Ok(Self { name: name.to_owned(), unit })
+        })
     }
 }
 

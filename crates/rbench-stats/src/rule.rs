@@ -87,7 +87,7 @@ impl FromStr for Rule {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Criteria, Estimator, Measurements, Metric, Pairing, Unit};
+    use crate::{Criteria, Estimator, Measurements, Metric, Pairing};
 
     fn version(values: &[f64]) -> Summary {
         let builds = (0..).zip(values.iter().map(|&value| [[value]]));
@@ -125,7 +125,7 @@ mod tests {
     #[test]
     fn rules_never_flag_equal_versions() {
         let bytes = |values: &[f64]| {
-            let metric = Metric { name: "peak-memory".to_owned(), unit: Unit::Bytes };
+            let metric = Metric::peak_memory();
             let builds = (0..).zip(values.iter().map(|&value| [[value]]));
             Summary::compute(&Measurements::new(metric, builds).unwrap(), Estimator::Mean)
         };

@@ -145,13 +145,14 @@ fn config_options_override_keys_of_the_file() {
     assert_eq!(file.tables.harness.len(), 1, "tables of the file stay");
     let file = set("", &["verdict.min-effect=2%", "metric.instructions.min-effect=0.5%"]).unwrap();
     assert_eq!(file.tables.verdict.min_effect, Some(0.02));
-    assert_eq!(file.tables.metric.min_effect("instructions"), Some(0.005));
+    assert_eq!(file.tables.metric["instructions"].min_effect, Some(0.005));
     for (setting, reason) in [
         ("build.jobs=0", "--config build.jobs=0"),
         ("build.speed=high", "unknown field `speed`"),
         ("speed=high", "it names no table"),
         ("build", "cannot use --config build"),
         ("tool.x=1", "unknown field `tool`"),
+        ("metric.wall.min-effect=2%", "the metrics that have are instructions, allocations,"),
         ("command.x=1", "command"),
         ("build.cargo-args=['-Zx']", "use --cargo-arg"),
     ] {

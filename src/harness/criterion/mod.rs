@@ -377,9 +377,9 @@ impl Criterion {
 fn series(complete: &Complete, unit: &str, one: f64) -> Result<Series, String> {
     let metric = match unit {
         "ns" => Metric::wall(),
-        "cycles" => Metric { name: "cycles".to_owned(), unit: Unit::Cycles },
-        "instructions" => Metric { name: "instructions".to_owned(), unit: Unit::Instructions },
-        "bytes" => Metric { name: "bytes".to_owned(), unit: Unit::Bytes },
+        "cycles" => Metric::cycles(),
+        "instructions" => Metric::instructions(),
+        "bytes" => Metric::bytes(),
         other => return Err(format!("it measures in `{other}`, which rbench does not support")),
     };
     let values = complete.values.iter().zip(&complete.iterations);

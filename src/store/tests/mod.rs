@@ -22,7 +22,7 @@ use crate::{
     model::{
         Benchmark, Execution, ExecutionRequest, ExperimentPlan, LayoutSeed, Machine, Metric, Name,
         PlannedBenchmark, PlannedVersion, Resources, SampleSizes, Schedule, Series, Slot, Stage,
-        Unit, Version,
+        Version,
     },
 };
 
@@ -108,7 +108,7 @@ fn execution(first: f64) -> Execution {
         resolution: 0.0,
     };
     let instructions = Series {
-        metric: Metric { name: "instructions".to_owned(), unit: Unit::Instructions },
+        metric: Metric::instructions(),
         values: vec![12.0],
         iterations: vec![1],
         resolution: 0.0,

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::{Measurements, Metric, Unit, Unpaired};
+use crate::{Measurements, Metric, Unpaired};
 
 /// A version with one execution per build, whose builds (seeds 0, 1, …) have these logarithms.
 fn version(logs: &[f64]) -> Summary {
@@ -13,7 +13,7 @@ fn version(logs: &[f64]) -> Summary {
 
 /// A version of a metric that is the same in every execution.
 fn bytes(logs: &[f64]) -> Summary {
-    let metric = Metric { name: "peak-memory".to_owned(), unit: Unit::Bytes };
+    let metric = Metric::peak_memory();
     let builds = (0..).zip(logs.iter().map(|log| [[log.exp()]]));
     Summary::compute(&Measurements::new(metric, builds).unwrap(), Estimator::Mean)
 }
@@ -145,7 +145,7 @@ fn standard_error_is_at_least_that_of_rounding() {
 
 #[test]
 fn incomparable_versions_are_refused_with_the_reason() {
-    let in_bytes = Metric { name: "peak-memory".to_owned(), unit: Unit::Bytes };
+    let in_bytes = Metric::peak_memory();
     let of = |metric: Metric, estimator: Estimator, builds: &[(u64, Vec<Vec<f64>>)]| {
         let data = Measurements::new(metric, builds.iter().cloned()).unwrap();
         Summary::compute(&data, estimator)
