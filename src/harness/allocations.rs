@@ -8,18 +8,14 @@ use rbench_code::elf::uncountable_allocator;
 use super::{Conditions, Executable, Harness};
 use crate::{
     error::{Context as _, Exit, Result},
-    model::{Execution, ExecutionRequest, HarnessKind, Metric, Name, Outcome, Series},
+    model::{Execution, ExecutionRequest, Metric, Name, Outcome, Series},
     process::counting::allocations::{Counted, Counting, STEP, counted_in},
 };
 
 /// The request for an execution that counts allocations: a few iterations, as all are the same except those in which
 /// something grows.
-fn request(kind: HarnessKind, seed: u64) -> ExecutionRequest {
-    let (measurements, iterations) = match kind {
-        HarnessKind::Criterion => (10, None),
-        HarnessKind::Native | HarnessKind::Divan => (3, Some(3)),
-        HarnessKind::Libtest | HarnessKind::Command | HarnessKind::Custom => (1, None),
-    };
+fn request(harness: &dyn Harness, seed: u64) -> ExecutionRequest {
+    let (measurements, iterations) = harness.facts().counting_allocations;
     let (warm_up, floor) = (Duration::from_nanos(1), Duration::from_nanos(1));
     ExecutionRequest { measurements, warm_up, min_time: floor, iterations, seed }
 }
@@ -41,7 +37,7 @@ pub fn count_allocations(
     if let Some(allocator) = uncountable_allocator(&bytes).context(Exit::Build, what)? {
         return Ok(Outcome::Skipped(format!("its allocations cannot be counted: {allocator}")));
     }
-    let request = &request(harness.kind(), seed);
+    let request = &request(harness, seed);
     let count = |counted, metric| -> Result<Result<Execution, String>> {
         let counting = Counting::new(library, counted, seed)?;
         let conditions = Conditions { allocations: Some(&counting), ..*conditions };

@@ -8,7 +8,7 @@
 use std::{ffi::OsString, path::PathBuf, time::Duration};
 
 use super::{
-    Conditions, Executable, Harness,
+    Conditions, Executable, Harness, HarnessFacts,
     executable::{Process, measured},
 };
 use crate::{
@@ -58,6 +58,10 @@ fn is_timed(conditions: &Conditions<'_>) -> bool {
 impl Harness for Command {
     fn kind(&self) -> HarnessKind {
         HarnessKind::Command
+    }
+
+    fn facts(&self) -> HarnessFacts {
+        HarnessFacts { measures_process: true, can_be_profiled: |_| false, ..HarnessFacts::DEFAULT }
     }
 
     fn measurements(&self, _: u32) -> u32 {

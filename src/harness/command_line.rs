@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, path::Path};
 
 use cargo_metadata::{DependencyKind, NodeDep, Package, PackageId, TargetKind};
 
-use super::detect::{KNOWN, TargetFacts, linked};
+use super::detect::{HARNESS_CRATES, TargetFacts, linked};
 use crate::model::{CommandLineReader, HarnessKind};
 
 /// The packages that criterion and divan read the command line with.
@@ -38,7 +38,7 @@ impl TargetFacts<'_> {
                 && packages.iter().filter(is_namesake).count() == 1
         };
         let is_harness = |package: &&Package| {
-            let known = KNOWN.iter().find(|known| package.name == known.package);
+            let known = HARNESS_CRATES.iter().find(|known| package.name == known.package);
             known.is_some_and(|known| known.kind == harness)
         };
         let is_parser = |package: &&Package| PARSERS.contains(&package.name.as_str());

@@ -3,10 +3,10 @@
 
 use std::time::Duration;
 
-use super::Conditions;
+use super::{Conditions, Harness};
 use crate::{
     error::Result,
-    model::{ExecutionRequest, HarnessKind, Metric, Series},
+    model::{ExecutionRequest, Metric, Series},
     process::counting::{Count, Counting, STEP},
 };
 
@@ -18,27 +18,19 @@ const ENOUGH: f64 = 100_000.0;
 const MOST: u64 = 100_000;
 
 /// The request for an execution that counts instructions, with this number of iterations where the harness takes one.
-///
-/// criterion takes ten samples of 1, 2, … 10 iterations: the clock advances by one to three steps while it warms up,
-/// and up to 3.6 steps give linear sampling. All others measure three times.
-pub fn counting_request(kind: HarnessKind, iterations: Option<u64>, seed: u64) -> ExecutionRequest {
-    let (measurements, floor) = match kind {
-        HarnessKind::Criterion => (10, Duration::from_nanos(10 * STEP.unsigned_abs())),
-        _ => (3, Duration::ZERO),
-    };
-    ExecutionRequest {
-        measurements,
-        warm_up: Duration::from_nanos(1),
-        min_time: floor,
-        iterations,
-        seed,
-    }
+pub fn counting_request(
+    harness: &dyn Harness,
+    iterations: Option<u64>,
+    seed: u64,
+) -> ExecutionRequest {
+    let (measurements, min_time) = harness.facts().counting_instructions;
+    ExecutionRequest { measurements, warm_up: Duration::from_nanos(1), min_time, iterations, seed }
 }
 
 /// The number of iterations with which to count again, if the count with `iterations` was not suitable. `each` is the
 /// count per iteration; 0 if the benchmark was too short to be counted.
-pub fn iterations_needed(kind: HarnessKind, iterations: u64, each: f64) -> Option<u64> {
-    if !matches!(kind, HarnessKind::Native | HarnessKind::Divan) {
+pub fn iterations_needed(harness: &dyn Harness, iterations: u64, each: f64) -> Option<u64> {
+    if !harness.facts().takes_iterations {
         return None;
     }
     let mut needed = 1;
@@ -174,6 +166,7 @@ fn ratio(counts: &[Count]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::harness::{Libtest, Native};
 
     fn times(totals: &[(i64, u64)]) -> Series {
         Series {
@@ -223,7 +216,7 @@ mod tests {
 
     #[test]
     fn iterations_needed_make_a_measurement_long_enough() {
-        let needed = |iterations, each| iterations_needed(HarnessKind::Native, iterations, each);
+        let needed = |iterations, each| iterations_needed(&Native, iterations, each);
         assert_eq!(needed(1, 100_000.0), None);
         assert_eq!(needed(1, 99_999.0), Some(10));
         assert_eq!(needed(1, 86.0), Some(10_000));
@@ -231,6 +224,6 @@ mod tests {
         assert_eq!(needed(1, 0.0), Some(1000));
         assert_eq!(needed(10_000, 1e6), Some(1), "it has become much slower");
         assert_eq!(needed(10, 1e6), None);
-        assert_eq!(iterations_needed(HarnessKind::Criterion, 1, 1.0), None);
+        assert_eq!(iterations_needed(&Libtest, 1, 1.0), None);
     }
 }

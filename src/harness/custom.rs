@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use super::{
-    Command, Conditions, Executable, Harness,
+    Command, Conditions, Executable, Harness, HarnessFacts,
     executable::{Process, measured},
     series_of_readings,
 };
@@ -159,6 +159,14 @@ fn series(lengths: &[i64], count: usize) -> Series {
 impl Harness for Custom {
     fn kind(&self) -> HarnessKind {
         HarnessKind::Custom
+    }
+
+    fn facts(&self) -> HarnessFacts {
+        HarnessFacts {
+            measures_readings: true,
+            can_be_profiled: |_| false,
+            ..HarnessFacts::DEFAULT
+        }
     }
 
     fn measurement_limit(&self, _: usize, _: bool) -> Option<&'static str> {

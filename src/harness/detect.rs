@@ -40,7 +40,11 @@ pub fn detect(
         None => Ok(bench.only_candidate()?.harness()),
         Some(HarnessKind::Native) => Ok(Box::new(Native)),
         Some(HarnessKind::Libtest) => Ok(Box::new(Libtest)),
-        Some(kind @ (HarnessKind::Criterion | HarnessKind::Divan)) => {
+        Some(kind) if kind.is_program() => {
+            let reason = format!("bench.toml names `{kind}`, which is not a harness");
+            Err(bench.error(&reason).hint(bench.as_command()))
+        }
+        Some(kind) => {
             let candidates = bench.candidates();
             let found = candidates.iter().find(|found| found.crate_.kind == kind);
             found.map(Candidate::harness).ok_or_else(|| {
@@ -50,10 +54,6 @@ pub fn detect(
                     ))
                     .hint(format!("add {kind} to the dependencies, or correct bench.toml"))
             })
-        }
-        Some(kind @ (HarnessKind::Command | HarnessKind::Custom)) => {
-            let reason = format!("bench.toml names `{kind}`, which is not a harness");
-            Err(bench.error(&reason).hint(bench.as_command()))
         }
     }
 }
@@ -71,28 +71,48 @@ struct ManifestTarget {
     harness: Option<bool>,
 }
 
-#[derive(Debug, PartialEq)]
+/// A crate whose benchmarks rbench can run.
+#[derive(Debug)]
 pub(super) struct HarnessCrate {
     pub(super) package: &'static str,
     pub(super) kind: HarnessKind,
     /// For a fork, the version it was forked from: its own version number is meaningless here.
     fork_of: Option<Version>,
+    /// Makes its harness, of this version, which may be a fork.
+    new: fn(Version, bool) -> Box<dyn Harness>,
 }
 
-/// The supported harnesses.
-pub(super) static KNOWN: [HarnessCrate; 5] = [
-    HarnessCrate { package: "rbench-harness", kind: HarnessKind::Native, fork_of: None },
-    HarnessCrate { package: "criterion", kind: HarnessKind::Criterion, fork_of: None },
-    HarnessCrate { package: "divan", kind: HarnessKind::Divan, fork_of: None },
+/// The supported harnesses. libtest belongs to no crate, and programs have none.
+pub(super) static HARNESS_CRATES: [HarnessCrate; 5] = [
+    HarnessCrate {
+        package: "rbench-harness",
+        kind: HarnessKind::Native,
+        fork_of: None,
+        new: |_, _| Box::new(Native),
+    },
+    HarnessCrate {
+        package: "criterion",
+        kind: HarnessKind::Criterion,
+        fork_of: None,
+        new: |version, _| Box::new(Criterion::new(version)),
+    },
     HarnessCrate {
         package: "codspeed-criterion-compat",
         kind: HarnessKind::Criterion,
         fork_of: Some(Version::new(0, 5, 1)),
+        new: |version, _| Box::new(Criterion::new(version)),
+    },
+    HarnessCrate {
+        package: "divan",
+        kind: HarnessKind::Divan,
+        fork_of: None,
+        new: |version, is_fork| Box::new(Divan { version, is_fork }),
     },
     HarnessCrate {
         package: "codspeed-divan-compat",
         kind: HarnessKind::Divan,
         fork_of: Some(Version::new(0, 1, 17)),
+        new: |version, is_fork| Box::new(Divan { version, is_fork }),
     },
 ];
 
@@ -125,16 +145,8 @@ impl Candidate<'_> {
     }
 
     fn harness(&self) -> Box<dyn Harness> {
-        let version = self.crate_.fork_of.as_ref().unwrap_or(self.version).clone();
-        match self.crate_.kind {
-            HarnessKind::Native => Box::new(Native),
-            HarnessKind::Divan => {
-                Box::new(Divan { version, is_fork: self.crate_.fork_of.is_some() })
-            }
-            HarnessKind::Criterion => Box::new(Criterion::new(version)),
-            // No crate is one of these.
-            HarnessKind::Libtest | HarnessKind::Command | HarnessKind::Custom => Box::new(Libtest),
-        }
+        let HarnessCrate { fork_of, new, .. } = self.crate_;
+        new(fork_of.as_ref().unwrap_or(self.version).clone(), fork_of.is_some())
     }
 }
 
@@ -283,7 +295,7 @@ impl<'t> TargetFacts<'t> {
 
     fn candidate(&self, dependency: &'t NodeDep) -> Option<Candidate<'t>> {
         let package = self.metadata.packages.iter().find(|package| package.id == dependency.pkg)?;
-        let crate_ = KNOWN.iter().find(|known| package.name == known.package)?;
+        let crate_ = HARNESS_CRATES.iter().find(|known| package.name == known.package)?;
         Some(Candidate { crate_, version: &package.version, alias: &dependency.name })
     }
 

@@ -10,6 +10,7 @@ mod custom;
 mod detect;
 mod divan;
 mod executable;
+mod facts;
 mod filter;
 mod implementation;
 mod libtest;
@@ -26,8 +27,9 @@ pub use self::{
     criterion::Criterion,
     custom::Custom,
     detect::{TargetFacts, detect},
-    divan::{Divan, has_threads},
+    divan::Divan,
     executable::{Conditions, Executable, library_path, package_variables},
+    facts::HarnessFacts,
     filter::Filter,
     implementation::select_implementations,
     libtest::Libtest,
@@ -60,6 +62,11 @@ fn series_of_readings(measured: &[(i64, u64)]) -> Series {
 pub trait Harness: fmt::Debug + Send + Sync {
     /// Identifies the harness.
     fn kind(&self) -> HarnessKind;
+
+    /// What distinguishes it from other harnesses.
+    fn facts(&self) -> HarnessFacts {
+        HarnessFacts::DEFAULT
+    }
 
     /// The benchmarks of `executable`, in its order. A duplicate id is listed twice; executing it fails.
     fn list(&self, executable: &Executable, conditions: &Conditions<'_>) -> Result<Vec<Name>>;

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use super::{Conditions, Executable, Harness};
+use super::{Conditions, Executable, Harness, HarnessFacts};
 use crate::{
     error::{Error, Exit, Result},
     model::{ExecutionRequest, HarnessKind, Name, Outcome},
@@ -37,6 +37,10 @@ impl Renamed {
 impl Harness for Renamed {
     fn kind(&self) -> HarnessKind {
         self.harness.kind()
+    }
+
+    fn facts(&self) -> HarnessFacts {
+        self.harness.facts()
     }
 
     fn list(&self, executable: &Executable, conditions: &Conditions<'_>) -> Result<Vec<Name>> {

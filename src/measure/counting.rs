@@ -330,7 +330,7 @@ fn count_one(
             counting: Some(&counting),
             ..*conditions
         };
-        let request = counting_request(harness.kind(), Some(iterations), seed);
+        let request = counting_request(&**harness, Some(iterations), seed);
         let outcome = harness.execute(executable, &subject.benchmark.name, &request, &conditions);
         let each = match &outcome {
             Ok(Outcome::Measured(execution)) => {
@@ -340,7 +340,7 @@ fn count_one(
         };
         let needed = each
             .filter(|_| is_first)
-            .and_then(|each| iterations_needed(harness.kind(), iterations, each));
+            .and_then(|each| iterations_needed(&**harness, iterations, each));
         if let Some(needed) = needed {
             iterations = needed;
             continue;

@@ -94,7 +94,7 @@ fn iterations_of(execution: Option<&Execution>) -> Option<u64> {
 impl DiagnosedBenchmark<'_> {
     /// True if rbench can execute it after others in one process.
     pub fn can_execute_together(&self) -> bool {
-        self.target().is_some_and(ListedTarget::can_execute_together)
+        self.target().is_some_and(|target| target.harness.facts().executes_together)
     }
 
     fn target(&self) -> Option<&ListedTarget> {

@@ -232,7 +232,7 @@ impl Runner<'_> {
         match self.execute_alone(subject, step, version)? {
             Ok(_)
                 if subject.request.iterations < iterations
-                    || subject.is_libtest()
+                    || subject.may_fail_interleaved()
                         && !mem::replace(&mut subject.failed_interleaved, true) =>
             {
                 let attempts = self.execute_interleaved(measuring, &[(subject, step, sharing)])?;

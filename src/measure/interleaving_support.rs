@@ -15,8 +15,8 @@ use crate::{
     harness::{Conditions, Executable},
     machine::by_core,
     model::{
-        Execution, ExecutionRequest, HarnessKind, Incident, InterleavingUnavailable, Name, Outcome,
-        Schedule, Threads, Unmeasured,
+        Execution, ExecutionRequest, Incident, InterleavingUnavailable, Name, Outcome, Schedule,
+        Threads, Unmeasured,
     },
     process::interleaving::{InterleavedProcess, InterleavedUse, SharedPage},
 };
@@ -91,7 +91,7 @@ impl SupportTable<'_> {
         }
         let member = |index: usize, half: &ProcessUse<'_>| {
             let member = page.member(index, &half.build.home)?;
-            let is_program = half.version.harness.kind() == HarnessKind::Command;
+            let is_program = half.version.harness.facts().measures_process;
             Ok(if is_program { member.as_program() } else { member })
         };
         let [one, other] = halves;

@@ -38,11 +38,6 @@ pub struct ListedTarget {
 }
 
 impl ListedTarget {
-    /// True if one process can execute several of its benchmarks. Others cannot, or need the iterations found for each.
-    pub fn can_execute_together(&self) -> bool {
-        matches!(self.harness.kind(), HarnessKind::Native | HarnessKind::Criterion)
-    }
-
     /// True if one process can execute several of its benchmarks to see what they execute and read.
     pub fn can_observe_together(&self) -> bool {
         !self.harness.kind().is_program()

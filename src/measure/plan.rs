@@ -17,9 +17,9 @@ use crate::{
     harness::Harness,
     machine::this_machine,
     model::{
-        Benchmark, CompileSettings, DiagnosisSettings, ExperimentPlan, HarnessKind,
-        InterimAnalyses, Layout, LayoutSeed, Mode, PlannedBenchmark, PlannedVersion, SampleSizes,
-        Stage, derive_seed, first_stage_seed, secret::stored_cargo_args,
+        Benchmark, CompileSettings, DiagnosisSettings, ExperimentPlan, InterimAnalyses, Layout,
+        LayoutSeed, Mode, PlannedBenchmark, PlannedVersion, SampleSizes, Stage, derive_seed,
+        first_stage_seed, secret::stored_cargo_args,
     },
 };
 
@@ -111,12 +111,9 @@ impl Runner<'_> {
         let is_interleaved = self.settings.mode == Mode::Interleaved && versions.len() == 2;
         let of_one = |(version, benchmark): (&ListedVersion, &Benchmark)| {
             let sampling = self.sampling(benchmark);
-            let kind = version.target_of(benchmark)?.harness.kind();
-            let at_once = if is_interleaved && kind != HarnessKind::Command {
-                self.settings.parallel
-            } else {
-                1
-            };
+            let facts = version.target_of(benchmark)?.harness.facts();
+            let at_once =
+                if is_interleaved && !facts.measures_process { self.settings.parallel } else { 1 };
             let each = self.execution_time(version, benchmark)?;
             let executions = sampling.interim_analyses.first.saturating_mul(sampling.executions);
             Some(each.saturating_mul(executions) / at_once.max(1))

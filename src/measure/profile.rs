@@ -56,8 +56,7 @@ impl Runner<'_> {
                 counting: Some(&counting),
                 ..self.conditions
             };
-            let kind = target.harness.kind();
-            let request = counting_request(kind, Some(number), SEED);
+            let request = counting_request(&*target.harness, Some(number), SEED);
             let outcome =
                 target.harness.execute(&executable, &benchmark.name, &request, &conditions)?;
             let execution = match outcome {
@@ -69,7 +68,9 @@ impl Runner<'_> {
             };
             let each = execution.series.first().and_then(|series| series.values.first().copied());
             let needed = each.filter(|_| iterations.is_none());
-            if let Some(needed) = needed.and_then(|each| iterations_needed(kind, number, each)) {
+            if let Some(needed) =
+                needed.and_then(|each| iterations_needed(&*target.harness, number, each))
+            {
                 number = needed;
                 continue;
             }

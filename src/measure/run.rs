@@ -26,8 +26,8 @@ use crate::{
     harness::{Conditions, Executable},
     machine::available_memory,
     model::{
-        Benchmark, Execution, ExecutionRequest, HarnessKind, InterleavingUnavailable, LayoutSeed,
-        Slot, Stage, Threads, Unmeasured,
+        Benchmark, Execution, ExecutionRequest, InterleavingUnavailable, LayoutSeed, Slot, Stage,
+        Threads, Unmeasured,
     },
     process::interleaving::SLICE,
 };
@@ -298,11 +298,10 @@ impl Runner<'_> {
         let in_version = |(version, builds): (&'v ListedVersion, &VersionBuilds)| {
             let target = version.listed_target(benchmark)?;
             let harness = &*target.harness;
-            let library = match harness.kind() {
-                HarnessKind::Custom => {
-                    self.version_support(version, "its clock readings are not seen")?
-                }
-                _ => None,
+            let library = if harness.facts().measures_readings {
+                self.version_support(version, "its clock readings are not seen")?
+            } else {
+                None
             };
             let builds = builds_of(benchmark, builds, &target.executable);
             Ok(InVersion { harness, builds, library })

@@ -14,8 +14,8 @@ use crate::{
     error::{Error, Exit, Result},
     harness::{Executable, Harness},
     model::{
-        Benchmark, Execution, ExecutionRequest, HarnessKind, Incident, InterleavingUnavailable,
-        Metric, Mode, Outcome, Schedule, Slot, Threads, Unmeasured,
+        Benchmark, Execution, ExecutionRequest, Incident, InterleavingUnavailable, Metric, Mode,
+        Outcome, Schedule, Slot, Threads, Unmeasured,
     },
     process::interleaving::{SLICE, SLICE_WITH_THREADS},
 };
@@ -221,12 +221,12 @@ impl Subject<'_> {
 
     /// True for a whole program.
     pub(super) fn is_program(&self) -> bool {
-        self.versions.iter().any(|version| version.harness.kind() == HarnessKind::Command)
+        self.versions.iter().any(|version| version.harness.facts().measures_process)
     }
 
-    /// True for a benchmark of libtest.
-    pub(super) fn is_libtest(&self) -> bool {
-        self.versions.iter().any(|version| version.harness.kind() == HarnessKind::Libtest)
+    /// True if it may succeed interleaved after it has failed once.
+    pub(super) fn may_fail_interleaved(&self) -> bool {
+        self.versions.iter().any(|version| version.harness.facts().may_fail_interleaved)
     }
 
     /// A build of a version.
@@ -243,17 +243,17 @@ impl Subject<'_> {
 
     /// True if the clock readings of a program are the measurements.
     pub(super) fn is_custom(&self) -> bool {
-        self.versions.iter().all(|version| version.harness.kind() == HarnessKind::Custom)
+        self.versions.iter().all(|version| version.harness.facts().measures_readings)
     }
 
     /// True if every version accepts a number of iterations.
     pub(super) fn is_tunable(&self) -> bool {
-        self.versions.iter().all(|version| accepts_iterations(version.harness.kind()))
+        self.versions.iter().all(|version| version.harness.facts().takes_iterations)
     }
 
     /// The request of an execution of `version` that finds the iterations.
     pub(super) fn tuning_request(&self, version: usize) -> ExecutionRequest {
-        tuning_request(self.versions[version].harness.kind(), &self.request)
+        tuning_request(self.versions[version].harness, &self.request)
     }
 }
 
@@ -301,19 +301,12 @@ impl Retuning {
     }
 }
 
-/// True if a harness accepts a number of iterations for a measurement.
-pub(super) const fn accepts_iterations(kind: HarnessKind) -> bool {
-    matches!(kind, HarnessKind::Native | HarnessKind::Divan)
-}
-
 /// The request of an execution that finds the iterations for executions of `request`.
-pub(super) fn tuning_request(kind: HarnessKind, request: &ExecutionRequest) -> ExecutionRequest {
-    let measurements = match kind {
-        HarnessKind::Native => 1,
-        // Divan tries numbers by measuring with each. So the other costs of all measurements, for
-        // instance for inputs, are seen before every execution spends them.
-        _ => request.measurements,
-    };
+pub(super) fn tuning_request(
+    harness: &dyn Harness,
+    request: &ExecutionRequest,
+) -> ExecutionRequest {
+    let measurements = harness.facts().tuning_measurements.unwrap_or(request.measurements);
     ExecutionRequest { measurements, iterations: None, ..request.clone() }
 }
 

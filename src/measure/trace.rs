@@ -26,12 +26,9 @@ use super::{
 use crate::{
     builds::{ListedExecutable, files, this_executable},
     error::{Context, Exit, Result},
-    harness::{Conditions, Executable, Harness},
+    harness::{Conditions, Executable, Harness, HarnessFacts},
     machine::one_of_each_core,
-    model::{
-        BenchTarget, Benchmark, Execution, ExecutionRequest, HarnessKind, Name, Outcome, Series,
-        Setup,
-    },
+    model::{BenchTarget, Benchmark, Execution, ExecutionRequest, Name, Outcome, Series, Setup},
     process::{
         self, Scratch,
         trace::{CLOCK, CLOCKS, Observation, Observed, Plan, Tracing, VARIABLES, with_breakpoints},
@@ -52,10 +49,6 @@ const WARM_UP: Duration = Duration::from_millis(1);
 /// requested. Such a benchmark executes a fraction of its request: for 3 s, about as much as others
 /// do.
 const SLOWNESS: u32 = 50;
-
-/// The same factor for every benchmark of libtest, which measures for .3 to 3 s whatever is requested: for 15 to 150 ms
-/// then. Interleaved, where its clock is faster as well, it measures for 65 ms.
-const SLOWNESS_WITH_LIBTEST: u32 = 20;
 
 /// The maximum length of the ids of benchmarks that are executed together, in bytes: the kernel
 /// limits an argument to 128 KiB, and ids are longer as regular expressions.
@@ -179,9 +172,8 @@ impl Runner<'_> {
             measurements: 1,
             warm_up: WARM_UP,
             min_time: WARM_UP,
-            // Found by the harness: those of the first are not those of the others. Ours would read the clock 200 times
-            // for that, each of which stops the process, and its warm-up executes as much.
-            iterations: (alone.harness.kind() == HarnessKind::Native).then_some(1),
+            // Those of the first are not those of the others.
+            iterations: alone.harness.facts().observed_iterations,
             ..alone.request.clone()
         };
         for names in by_length_of_ids(benchmarks) {
@@ -411,15 +403,10 @@ impl<'t> Tracer<'t> {
         if subject.is_complete {
             return self.execute_one(subject, request, 1);
         }
-        // With others than these, the clock does not decide how much is executed.
-        let (is_by_clock, usual) = match subject.harness.kind() {
-            HarnessKind::Criterion => (true, 1),
-            HarnessKind::Libtest => (false, SLOWNESS_WITH_LIBTEST),
-            _ => (false, 1),
-        };
+        let HarnessFacts { may_ask_for_time, traced_slowness, .. } = subject.harness.facts();
         let asks_for_more = |Traced { execution, .. }: &Traced| {
             let asks = |one: &Execution| asks_for_more(request.least_time(), one);
-            is_by_clock && execution.as_ref().is_some_and(asks)
+            may_ask_for_time && execution.as_ref().is_some_and(asks)
         };
         let mut is_private = true;
         if self.asks_for_more {
@@ -429,7 +416,7 @@ impl<'t> Tracer<'t> {
             }
             is_private = traced.trace.is_private;
         }
-        let mut traced = self.execute_one(subject, request, usual)?;
+        let mut traced = self.execute_one(subject, request, traced_slowness)?;
         self.asks_for_more = asks_for_more(&traced);
         traced.trace.is_private &= is_private;
         Ok(traced)
@@ -448,7 +435,7 @@ impl<'t> Tracer<'t> {
         let mut traced = self.execute(slowness, |conditions| {
             harness.execute(&executable, &benchmark.name, request, conditions)
         })?;
-        if harness.kind() == HarnessKind::Command {
+        if harness.facts().measures_process {
             // All of it is measured, whether it reads the clock or not.
             let Trace { in_set_up, while_measuring, .. } = &mut traced.trace;
             while_measuring.append(in_set_up);

@@ -7,7 +7,7 @@ use tracing::debug;
 use super::{
     Runner,
     schedule::Step,
-    subject::{Subject, accepts_iterations, tuning_request},
+    subject::{Subject, tuning_request},
 };
 use crate::{
     error::{Exit, Result},
@@ -111,14 +111,14 @@ impl Runner<'_> {
         benchmark: &Benchmark,
         request: &ExecutionRequest,
     ) -> Result<Option<u64>> {
-        if !accepts_iterations(harness.kind()) {
+        if !harness.facts().takes_iterations {
             return Ok(None);
         }
         let known = self.known_iterations(benchmark, request)?;
         if known.is_some() {
             return Ok(known);
         }
-        let request = tuning_request(harness.kind(), request);
+        let request = tuning_request(harness, request);
         match harness.execute(executable, &benchmark.name, &request, &self.conditions) {
             Ok(Outcome::Measured(execution)) => self.record_tuned(benchmark, &request, &execution),
             Err(error) if error.exit() == Exit::Interrupted => Err(error),

@@ -23,7 +23,7 @@ use crate::{
     builds::{BuildEnv, Compilation, Compiled, Source, files},
     error::{Error, Exit, Result},
     git::Checkout,
-    harness::{Conditions, Filter, Harness, Renamed, has_threads},
+    harness::{Conditions, Filter, Harness, Renamed},
     model::{
         Absence, BenchTarget, Benchmark, CommandLineReader, FailedTarget, HarnessKind,
         Implementation, Name, PlannedVersion, Version,
@@ -198,12 +198,8 @@ impl ListedVersion {
     /// True if the instructions of a benchmark can be counted per function. Whole programs and
     /// benchmarks with several threads cannot be profiled.
     pub fn can_be_profiled(&self, benchmark: &Benchmark) -> bool {
-        let kind = self.target_of(benchmark).map(|target| target.harness.kind());
-        match kind {
-            None => false,
-            Some(HarnessKind::Divan) => !has_threads(&benchmark.name),
-            Some(kind) => !kind.is_program(),
-        }
+        let target = self.target_of(benchmark);
+        target.is_some_and(|target| (target.harness.facts().can_be_profiled)(&benchmark.name))
     }
 
     /// True if all its bench targets are compiled, apart from those whose features are off.

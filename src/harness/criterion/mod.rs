@@ -21,7 +21,7 @@ use self::{
     runner::{Ends, Groups, Received, Runner},
 };
 use super::{
-    Conditions, Executable, Harness,
+    Conditions, Executable, Harness, HarnessFacts,
     counted::Clock,
     executable::{NO_SUCH_ID, Process, incidents, measured, unsuccessful},
 };
@@ -30,7 +30,7 @@ use crate::{
     model::{
         Execution, ExecutionRequest, HarnessKind, Incident, Metric, Name, Outcome, Series, Unit,
     },
-    process::{Ended, Ending, Output, Scratch, is_from_child, trace::RUNNER_PORT},
+    process::{Ended, Ending, Output, Scratch, counting::STEP, is_from_child, trace::RUNNER_PORT},
 };
 
 /// Criterion.rs of one version.
@@ -80,6 +80,18 @@ const FEWEST: usize = 10;
 impl Harness for Criterion {
     fn kind(&self) -> HarnessKind {
         HarnessKind::Criterion
+    }
+
+    fn facts(&self) -> HarnessFacts {
+        HarnessFacts {
+            executes_together: true,
+            may_ask_for_time: true,
+            // Ten samples of 1, 2, … 10 iterations: the clock advances by one to three steps while it warms up, and up
+            // to 3.6 steps give linear sampling.
+            counting_instructions: (FEWEST, Duration::from_nanos(10 * STEP.unsigned_abs())),
+            counting_allocations: (FEWEST, None),
+            ..HarnessFacts::DEFAULT
+        }
     }
 
     fn measurement_limit(&self, measurements: usize, _: bool) -> Option<&'static str> {

@@ -30,7 +30,7 @@ use self::{
     table::{Leaf, Row, ignored, leaves, row, rows, unregistered},
 };
 use super::{
-    Conditions, Executable, Harness, NOT_ALL,
+    Conditions, Executable, Harness, HarnessFacts, NOT_ALL,
     counted::{counted_by, counts_from_pairs},
     executable::{Process, measured},
 };
@@ -59,6 +59,18 @@ const UNREAD: &str =
 impl Harness for Divan {
     fn kind(&self) -> HarnessKind {
         HarnessKind::Divan
+    }
+
+    fn facts(&self) -> HarnessFacts {
+        HarnessFacts {
+            takes_iterations: true,
+            // It tries numbers by measuring with each. So the other costs of all measurements, for instance for inputs,
+            // are seen before every execution spends them.
+            tuning_measurements: None,
+            can_be_profiled: |name| !has_threads(name),
+            counting_allocations: (3, Some(3)),
+            ..HarnessFacts::DEFAULT
+        }
     }
 
     fn measurement_limit(&self, measurements: usize, is_interleaved: bool) -> Option<&'static str> {

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use self::samples::{LONGER, MEASUREMENTS, measured_time, measurements};
 use super::{
-    Conditions, Executable, Harness, NOT_ALL,
+    Conditions, Executable, Harness, HarnessFacts, NOT_ALL,
     counted::{counted_by, counts_from_libtest},
     executable::{Process, measured},
 };
@@ -28,6 +28,16 @@ pub struct Libtest;
 impl Harness for Libtest {
     fn kind(&self) -> HarnessKind {
         HarnessKind::Libtest
+    }
+
+    fn facts(&self) -> HarnessFacts {
+        HarnessFacts {
+            // It measures for .3 to 3 s whatever is requested: for 15 to 150 ms then. Interleaved, where its clock is
+            // faster as well, it measures for 65 ms.
+            traced_slowness: 20,
+            may_fail_interleaved: true,
+            ..HarnessFacts::DEFAULT
+        }
     }
 
     fn measurements(&self, requested: u32) -> u32 {

@@ -14,7 +14,7 @@ use std::{
 
 use self::protocol::{Answer, Measured};
 use super::{
-    Conditions, Executable, Harness,
+    Conditions, Executable, Harness, HarnessFacts,
     counted::Clock,
     executable::{NO_SUCH_ID, Process, measured, printable_lines, unsuccessful},
 };
@@ -31,6 +31,19 @@ pub struct Native;
 impl Harness for Native {
     fn kind(&self) -> HarnessKind {
         HarnessKind::Native
+    }
+
+    fn facts(&self) -> HarnessFacts {
+        HarnessFacts {
+            takes_iterations: true,
+            tuning_measurements: Some(1),
+            // To find them, it would read the clock 200 times, each of which stops a traced process; and its warm-up
+            // executes as much.
+            observed_iterations: Some(1),
+            executes_together: true,
+            counting_allocations: (3, Some(3)),
+            ..HarnessFacts::DEFAULT
+        }
     }
 
     fn list(&self, executable: &Executable, conditions: &Conditions<'_>) -> Result<Vec<Name>> {

@@ -36,13 +36,13 @@ fn count(harness: &dyn Harness, executable: &Executable, id: &str, counter: &Cou
     loop {
         let counting = Counting::new(counter, 7).unwrap();
         let conditions = Conditions { counting: Some(&counting), ..Conditions::new(&interrupt) };
-        let request = counting_request(harness.kind(), Some(iterations), 7);
+        let request = counting_request(harness, Some(iterations), 7);
         let outcome = harness.execute(executable, &Name::plain(id), &request, &conditions);
         let Outcome::Measured(execution) = outcome.unwrap() else { panic!("{id} was skipped") };
         let [series] = &execution.series[..] else { panic!("{execution:?}") };
         assert_eq!(series.metric, Metric::instructions());
         let each = series.values[0];
-        match iterations_needed(harness.kind(), iterations, each) {
+        match iterations_needed(harness, iterations, each) {
             Some(needed) => iterations = needed,
             None => return each,
         }

@@ -5,7 +5,7 @@ use std::{error::Error, fs, io, path::Path, thread};
 
 use cargo_rbench::{
     harness::{Conditions, Executable, Harness},
-    model::{ExecutionRequest, HarnessKind, Name, Outcome, Series},
+    model::{ExecutionRequest, Name, Outcome, Series},
     process::{
         cpus,
         interleaving::{InterleavedProcess, InterleavedUse, SLICE, SharedPage},
@@ -84,7 +84,7 @@ impl Subject<'_> {
         request: ExecutionRequest,
         conditions: &Conditions<'_>,
     ) -> Result<ExecutionRequest, Box<dyn Error>> {
-        if !matches!(self.harness.kind(), HarnessKind::Native | HarnessKind::Divan) {
+        if !self.harness.facts().takes_iterations {
             return Ok(request);
         }
         let outcome = self.harness.execute(self.executable, self.name, &request, conditions)?;
