@@ -6,6 +6,7 @@
 mod accepted;
 mod bench_toml;
 mod gate;
+mod min_effect;
 mod once;
 mod options;
 mod sampling;

@@ -39,7 +39,7 @@ pub fn run(args: &AcceptArgs) -> Result<Exit> {
     let of_gate = Gate::resolve(&project.file, None).and_then(|gate| gate.min_effect);
     let is_smaller = |limit: &f64| *limit < verdicts.criteria.min_effect;
     let verdicts = verdicts
-        .with_limit(of_gate.filter(is_smaller).filter(|_| args.criteria.min_effect.is_none()));
+        .with_gate(of_gate.filter(is_smaller).filter(|_| args.criteria.min_effect.is_none()));
     let store = archive::store(&project, &console, &args.given)?;
     let benchmarks = store.benchmarks()?;
     let results = archive::finished(&store, verdicts.counts_only(), &benchmarks, &args.given)?;

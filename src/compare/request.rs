@@ -87,7 +87,7 @@ pub fn with_release(
         return Ok(vec![([base, head], verdicts)]);
     };
     let of_base = verdicts.shared_by(2);
-    let of_release = of_base.with_limit(gate.min_effect);
+    let of_release = of_base.with_gate(gate.min_effect);
     Ok(vec![([base, head.clone()], of_base), ([release, head], of_release)])
 }
 

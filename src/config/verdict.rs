@@ -1,14 +1,10 @@
-//! The criteria of verdicts: flags > `[verdict]` > the defaults. The min-effect has one more source: flags > the first
-//! `[[benchmark]]` that matches the benchmark > `[verdict]`.
+//! The criteria of verdicts: flags > `[verdict]` > the defaults. The min-effect has [more sources](MinEffects).
 
 use std::collections::BTreeMap;
 
-use rbench_stats::{Criteria, MetricLimits};
+use rbench_stats::Criteria;
 
-use super::{
-    CriteriaOptions,
-    bench_toml::{BenchToml, BenchmarkTable},
-};
+use super::{BenchToml, CriteriaOptions, min_effect::MinEffects};
 use crate::{
     error::{Error, Exit, Result},
     model::{Benchmark, Metric, MetricSource},
@@ -21,8 +17,7 @@ pub struct VerdictSettings {
     pub criteria: Criteria,
     /// The metrics to decide and report; empty for all.
     pub metrics: Vec<Metric>,
-    /// Empty if a flag sets the min-effect of all benchmarks.
-    tables: Vec<BenchmarkTable>,
+    min_effects: MinEffects,
 }
 
 impl VerdictSettings {
@@ -54,19 +49,16 @@ impl VerdictSettings {
             estimator: options.estimator.or(default.estimator),
             rule: options.rule.unwrap_or(default.rule),
             false_alarm_rate: options.false_alarm_rate.unwrap_or(default.false_alarm_rate),
-            comparisons: default.comparisons,
             confidence: options.confidence.unwrap_or(default.confidence),
-            min_effect: options.min_effect.unwrap_or(default.min_effect),
-            limits: limits(file, flags),
             confirm: options.confirm.unwrap_or(default.confirm),
-            seed: default.seed,
+            ..default
         };
-        let criteria = criteria.checked().map_err(|refusal| {
+        let min_effects = MinEffects::new(file, flags);
+        let criteria = min_effects.of(None, criteria).checked().map_err(|refusal| {
             Error::new(Exit::Usage, "cannot use the settings for verdicts")
                 .cause(refusal.to_string())
         })?;
-        let tables = if flags.min_effect.is_some() { Vec::new() } else { file.benchmarks() };
-        let settings = Self { criteria, metrics: options.metrics, tables };
+        let settings = Self { criteria, metrics: options.metrics, min_effects };
         // Each kind of metrics is decided by itself, so all of them share the rate.
         let kinds = settings.kinds().len();
         Ok(settings.shared_by(kinds))
@@ -85,26 +77,16 @@ impl VerdictSettings {
         self
     }
 
-    /// Returns the settings with this min-effect for all benchmarks, or unchanged settings if it is absent.
+    /// Returns the settings for a comparison with a release, which may have its own min-effect.
     #[must_use]
-    pub fn with_limit(&self, min_effect: Option<f64>) -> Self {
-        let mut settings = self.clone();
-        if let Some(min_effect) = min_effect {
-            settings.criteria.min_effect = min_effect;
-            settings.tables.clear();
-        }
-        settings
+    pub fn with_gate(&self, min_effect: Option<f64>) -> Self {
+        let min_effects = self.min_effects.with_gate(min_effect);
+        Self { criteria: min_effects.of(None, self.criteria), min_effects, ..self.clone() }
     }
 
     /// The criteria of a benchmark, with its own min-effect.
     pub fn criteria(&self, benchmark: &Benchmark) -> Criteria {
-        Criteria { min_effect: self.min_effect_of(benchmark), ..self.criteria }
-    }
-
-    /// The smallest relative change to report in a benchmark: 0.01 is 1 %.
-    fn min_effect_of(&self, benchmark: &Benchmark) -> f64 {
-        let table = self.tables.iter().find(|table| table.names(benchmark));
-        table.and_then(|table| table.min_effect).unwrap_or(self.criteria.min_effect)
+        self.min_effects.of(Some(benchmark), self.criteria)
     }
 
     /// True if anything is timed: always, unless all chosen metrics are counted.
@@ -135,13 +117,6 @@ impl VerdictSettings {
         by_source.into_values().map(|metrics| Self { metrics, ..self.clone() }).collect()
     }
 
-    /// Returns the settings with the min-effect of the first metric, which must be a counted one.
-    #[must_use]
-    pub fn limited_as_counts(&self) -> Self {
-        let limit = self.metrics.first().and_then(|metric| self.criteria.limits.for_metric(metric));
-        self.with_limit(limit)
-    }
-
     /// Returns the settings for the counted metrics only, or for the timed ones only.
     #[must_use]
     pub fn only(&self, counted: bool) -> Self {
@@ -154,17 +129,6 @@ impl VerdictSettings {
     pub fn includes(&self, metric: &Metric) -> bool {
         if self.metrics.is_empty() { metric.is_default() } else { self.metrics.contains(metric) }
     }
-}
-
-/// The min-effects of metrics that have their own: `--min-effect` if all chosen metrics have, else those of the file. With
-/// other times among them, the flag is for these: counts have no noise, and their limits are much smaller.
-fn limits(file: &BenchToml, flags: &CriteriaOptions) -> MetricLimits {
-    let default = MetricLimits::DEFAULT;
-    let has_own = |metric: &Metric| default.for_metric(metric).is_some();
-    let all_have_own = !flags.metrics.is_empty() && flags.metrics.iter().all(has_own);
-    let typed = flags.min_effect.filter(|_| all_have_own);
-    let tables = &file.tables.metric;
-    default.replaced(|name| typed.or(tables.get(name)?.min_effect))
 }
 
 #[cfg(test)]

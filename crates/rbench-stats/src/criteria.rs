@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{error::StatsError, estimator::Estimator, rule::Rule};
-use crate::Metric;
+use crate::{KnownMetric, Metric};
 
 /// The confidence of the interval of fresh builds.
 pub(super) const CONFIDENCE_OF_FRESH_BUILDS: f64 = 0.95;
@@ -67,19 +67,14 @@ impl MetricLimits {
         Self(limits)
     };
 
+    /// The limits of the metrics that have their own.
+    pub fn new(limit: impl Fn(&KnownMetric) -> Option<f64>) -> Self {
+        Self(Metric::KNOWN.each_ref().map(limit))
+    }
+
     /// The limit of a metric, if it has its own.
     pub fn for_metric(&self, metric: &Metric) -> Option<f64> {
         self.0[Metric::KNOWN.iter().position(|known| known.name == metric.name)?]
-    }
-
-    /// Returns these limits, with others for the metrics whose names have one. A metric without its own gets none.
-    #[must_use]
-    pub fn replaced(self, by_name: impl Fn(&str) -> Option<f64>) -> Self {
-        let mut limits = self;
-        for (limit, known) in limits.0.iter_mut().zip(Metric::KNOWN) {
-            *limit = limit.map(|limit| by_name(known.name).unwrap_or(limit));
-        }
-        limits
     }
 }
 

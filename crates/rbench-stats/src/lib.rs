@@ -88,7 +88,7 @@ pub use data::{BuildMeasurements, InvalidMeasurement, MeasurementPosition, Measu
 pub use error::StatsError;
 pub use estimator::{Estimator, Scratch};
 pub use matching::{DifferenceShares, Method, Pairing, Unpaired};
-pub use metric::{Metric, MetricSource, Unit};
+pub use metric::{KnownMetric, Metric, MetricSource, Unit};
 pub use moments::{Moments, median, slow, whole};
 pub use proportion::Proportion;
 pub use random::Random;

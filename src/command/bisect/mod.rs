@@ -56,7 +56,6 @@ fn search(
     let settings = ExperimentSettings::resolve(project, &experiment, purpose);
     let verdicts = VerdictSettings::resolve(&project.file, &args.criteria)?;
     let verdicts = only_kind(args, verdicts, console)?;
-    let verdicts = if verdicts.counts_only() { verdicts.limited_as_counts() } else { verdicts };
     announce(&line, console);
     if args.experiment.dry_run {
         return Ok(None);
@@ -70,6 +69,7 @@ fn search(
     let finder = Finder { project, verdicts: &verdicts, budget: args.budget, console };
     let alpha = verdicts.criteria.false_alarm_rate;
     let searched = finder.line(&line, None, alpha, 0, &mut versions);
+    let criteria = finder.criteria(verdicts.criteria);
     let Versions { session: Session { runner, command_line, .. }, effort, .. } = versions;
     let line = runner.end(start, searched)?;
     let mut warnings = Vec::new();
@@ -77,7 +77,7 @@ fn search(
     Warning::add_all(idle.chain(effort.warnings), &mut warnings);
     Ok(Some(BisectReport {
         range: args.range.clone(),
-        criteria: verdicts.criteria,
+        criteria,
         machine: this_machine(),
         measured: effort.measured,
         stored: effort.stored,

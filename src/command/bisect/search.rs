@@ -23,6 +23,12 @@ use crate::{
 const DEEPEST: usize = 3;
 
 impl Finder<'_> {
+    /// The criteria in the first metric. All metrics are counted, each with its own min-effect, or none is.
+    pub(super) fn criteria(&self, criteria: Criteria) -> Criteria {
+        let metric = self.verdicts.metrics.first();
+        metric.map_or(criteria, |metric| criteria.for_metric(metric))
+    }
+
     /// Searches a line, and the merged commits of merges that are found.
     ///
     /// With merges, half of the false-alarm rate is for the line itself and half for the merged commits.
@@ -71,7 +77,8 @@ impl Finder<'_> {
         let has_merges = line.commits.iter().any(|commit| commit.parents > 1);
         let own = if has_merges && depth < DEEPEST { alpha / 2.0 } else { alpha };
         let search = |subject: &Subject| {
-            Search::new(commits, self.verdicts.criteria(&subject.benchmark).min_effect)
+            let criteria = self.criteria(self.verdicts.criteria(&subject.benchmark));
+            Search::new(commits, criteria.min_effect)
         };
         let mut strategy = Strategy::new(subjects.iter().map(search).collect(), own);
         let mut comparisons = Comparisons {

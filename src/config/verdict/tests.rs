@@ -1,7 +1,6 @@
 //! Tests the precedence of the sources of verdict settings.
 
 use super::*;
-use crate::model::Name;
 
 fn file(text: &str) -> BenchToml {
     BenchToml::parse(text.to_owned(), "bench.toml".into()).unwrap()
@@ -9,10 +8,6 @@ fn file(text: &str) -> BenchToml {
 
 fn metric(name: &str) -> Metric {
     name.parse().unwrap()
-}
-
-fn benchmark(id: &str) -> Benchmark {
-    Benchmark { package: "p".to_owned(), target: "t".to_owned(), name: Name::plain(id) }
 }
 
 #[test]
@@ -34,21 +29,6 @@ fn default_metrics_are_included_unless_some_are_chosen() {
     let settings = VerdictSettings::resolve(&file(""), &CriteriaOptions::default()).unwrap();
     assert!(settings.includes(&metric("wall")) && settings.includes(&metric("cycles")));
     assert!(settings.includes(&metric("cpu")) && !settings.includes(&metric("user")));
-}
-
-#[test]
-fn min_effect_of_a_benchmark_yields_to_the_flag() {
-    let file = file(
-        "[verdict]\nmin-effect = '3%'\n[[benchmark]]\nfilter = '^noisy/'\nmin-effect = '10%'\n\
-         [[benchmark]]\nfilter = 'small'\nbuilds = 20\n",
-    );
-    let settings = VerdictSettings::resolve(&file, &CriteriaOptions::default()).unwrap();
-    let of = |settings: &VerdictSettings, id| settings.min_effect_of(&benchmark(id)).to_string();
-    let ids = ["noisy/x", "small", "other"];
-    assert_eq!(ids.map(|id| of(&settings, id)), ["0.1", "0.03", "0.03"]);
-    let flags = CriteriaOptions { min_effect: Some(0.005), ..Default::default() };
-    let settings = VerdictSettings::resolve(&file, &flags).unwrap();
-    assert_eq!(ids.map(|id| of(&settings, id)), ["0.005"; 3]);
 }
 
 #[test]
