@@ -2,7 +2,10 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use rbench_stats::bisection::{Conclusion, Ending, Estimate, Finding, Found, Search, Strategy};
+use rbench_stats::{
+    Criteria,
+    bisection::{Conclusion, Ending, Estimate, Finding, Found, Search, Strategy},
+};
 
 use super::{
     comparisons::{Comparisons, Finder, Subject},
