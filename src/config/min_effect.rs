@@ -2,14 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use rbench_stats::{Criteria, MetricLimits};
+
 use super::{
     BenchToml, CriteriaOptions,
     bench_toml::{BenchmarkTable, MetricTable},
 };
-use crate::{
-    model::{Benchmark, KnownMetric, Metric},
-    stats::{Criteria, MetricLimits},
-};
+use crate::model::{Benchmark, KnownMetric, Metric};
 
 /// What each source sets.
 #[derive(Clone, Debug)]
