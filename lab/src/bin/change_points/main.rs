@@ -1,7 +1,7 @@
 //! The tables of docs/research/false-alarms.md, "The change points themselves" and "A history that is read every night", and
-//! of `src/stats/changes/calibration.rs`: the prices of the calibration, how often changes of known size are found, the gain
-//! from ties between sessions and from machines of one class, the time, and the effect of nightly analyses on the rate of
-//! false suspicions.
+//! of `crates/rbench-stats/src/changes/calibration.rs`: the prices of the calibration, how often changes of known size are
+//! found, the gain from ties between sessions and from machines of one class, the time, and the effect of nightly
+//! analyses on the rate of false suspicions.
 //!
 //! `cargo run --release -p lab --bin change_points` prints all of it in about a quarter of an hour
 //! of processor time; one word, `prices`, `found`, `ties`, `classes`, `time` or `nights`, selects a part.
