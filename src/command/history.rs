@@ -51,7 +51,9 @@ pub fn run(args: &HistoryArgs) -> Result<Exit> {
         match version::find(&word, &project.repository, &experiments) {
             Ok(version) => {
                 refuse_options_of_several(&args, &word)?;
-                output.write(&version::report(&args, &version, store, &verdicts, &console)?)?;
+                let report =
+                    version::report(&args, &version, store, &experiments, &verdicts, &console)?;
+                output.write(&report)?;
                 return Ok(Exit::Success);
             }
             Err(no_version) => take_as_filter(&mut args, word, store, &no_version)?,

@@ -54,7 +54,7 @@ pub struct Metric {
     pub unit: Unit,
 }
 
-/// Where the values of a metric come from. Each source needs executions of its own, or none.
+/// Where the values of a metric come from. The executions of one source give nothing for another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum MetricSource {
     /// Timed executions of the benchmark.
@@ -80,7 +80,7 @@ pub struct KnownMetric {
     is_default: bool,
     /// True if 0 is a valid value.
     may_be_zero: bool,
-    /// The default of its own min-effect, which `[metric.NAME]` changes. A metric without has that of `[verdict]`.
+    /// The default min-effect, which `[metric.NAME]` changes. Absent for metrics that follow `[verdict]`.
     pub min_effect: Option<f64>,
 }
 

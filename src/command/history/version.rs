@@ -28,14 +28,15 @@ pub(super) fn report(
     args: &HistoryArgs,
     version: &Version,
     store: &Store<'_>,
+    experiments: &[StoredExperiment],
     verdicts: &VerdictSettings,
     console: &Console,
 ) -> Result<VersionReport> {
     let filter = Filter::new(&args.filter.patterns(), args.filter.exact, (&args.target).into());
-    let (experiments, command_line) = (store.experiments()?, Rc::new(args.given.clone()));
+    let command_line = Rc::new(args.given.clone());
     let (mut reports, mut failure) = (Vec::new(), None);
     for verdicts in verdicts.kinds() {
-        let experiments = with_kind(experiments.clone(), &verdicts);
+        let experiments = with_kind(experiments.to_vec(), &verdicts);
         let stored = StoredVersion::new(store, version, experiments, command_line.clone());
         let report = stored.require_places(&args.given).and_then(|()| {
             let benchmarks = stored.benchmarks(&filter)?;
