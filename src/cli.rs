@@ -346,6 +346,11 @@ impl Cli {
         Ok(cli)
     }
 
+    /// True if the command compares in a CI job, where code gets listed variables only.
+    pub const fn runs_in_ci(&self) -> bool {
+        matches!(&self.command, Some(Command::Ci(args)) if args.command.is_none())
+    }
+
     /// The command line of this process, quoted for a shell, without possible secrets in arguments for cargo.
     pub fn typed() -> String {
         let words = without_cargo(std::env::args_os()).into_iter().skip(1);

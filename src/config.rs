@@ -15,7 +15,7 @@ mod variant;
 mod verdict;
 
 pub use accepted::{AcceptedEntry, AcceptedToml};
-pub use bench_toml::{BenchToml, CommandTable};
+pub use bench_toml::{BenchToml, CommandTable, FILE_NAME as BENCH_TOML};
 pub use gate::{Gate, Release, deciding};
 pub use once::Once;
 pub use options::{BuildOptions, CriteriaOptions, SamplingOptions, metrics_help};

@@ -37,6 +37,7 @@ pub mod pack;
 pub mod process;
 pub mod project;
 pub mod report;
+pub mod secrets;
 pub mod shared;
 pub mod shell;
 pub mod store;

@@ -5,7 +5,7 @@
 //! this module, so it alone ensures that the log
 //!
 //! - disturbs no measurement: while a process runs that may measure, lines wait in memory ([`hold`]);
-//! - has no secret: values of environment variables whose names suggest one are replaced, wherever they appear;
+//! - has no secret: [`secrets`] replaces them, wherever they appear;
 //! - has one line per event, without control sequences for a terminal;
 //! - stays small: the newest `KEPT` files of at most `LARGEST` bytes each;
 //! - never fails a run: if no file can be written, there is none.
@@ -27,7 +27,7 @@ use tracing_subscriber::{
 use crate::{
     error::{Context as _, Exit, Result},
     escape::escape_untrusted,
-    model::secret,
+    secrets,
 };
 
 /// Selects printed log lines without `-v`: `info`, `debug`, or only those of a module, `cargo_rbench::builds=debug`.
@@ -67,13 +67,7 @@ pub fn start(command: &str, typed: &str, verbose: u8, quiet: bool) -> Result<()>
         1 => Targets::new().with_default(LevelFilter::INFO),
         _ => Targets::new().with_default(LevelFilter::DEBUG),
     };
-    let lossy = |text: std::ffi::OsString| text.to_string_lossy().into_owned();
-    let variables = std::env::vars_os().map(|(name, value)| (lossy(name), lossy(value)));
-    {
-        let mut log = lock();
-        log.secrets = secret::values(variables);
-        command.clone_into(&mut log.command);
-    }
+    command.clone_into(&mut lock().command);
     let subscriber = tracing_subscriber::fmt()
         .with_max_level(Level::DEBUG)
         .with_span_events(FmtSpan::CLOSE)
@@ -131,8 +125,6 @@ fn lock() -> MutexGuard<'static, Log> {
 /// The lines of a run before they are written.
 struct Log {
     command: String,
-    /// Values that must not appear in any line.
-    secrets: Vec<String>,
     /// Number of guards that forbid writing.
     held: usize,
     /// Lines for standard error that wait for the last guard.
@@ -146,7 +138,6 @@ impl Log {
     const fn new() -> Self {
         Self {
             command: String::new(),
-            secrets: Vec::new(),
             held: 0,
             unprinted: String::new(),
             unwritten: String::new(),
@@ -155,7 +146,7 @@ impl Log {
     }
 
     fn add(&mut self, text: &str, is_printed: bool) {
-        let line = line(text, &self.secrets);
+        let line = line(text);
         if is_printed {
             self.unprinted += &line;
             self.unprinted.push('\n');
@@ -185,11 +176,9 @@ impl Log {
     }
 }
 
-/// An event as one line, without secrets and control sequences.
-fn line(text: &str, secrets: &[String]) -> String {
-    let text = text.trim_end_matches('\n').to_owned();
-    let plain = secrets.iter().fold(text, |text, secret| text.replace(secret.as_str(), "***"));
-    escape_untrusted(&plain).into_owned()
+/// An event as one line, without control sequences.
+fn line(text: &str) -> String {
+    escape_untrusted(text.trim_end_matches('\n')).into_owned()
 }
 
 /// The beginning of a line, at most `longest` bytes.
@@ -286,7 +275,7 @@ struct Line {
 
 impl Write for Line {
     fn write(&mut self, text: &[u8]) -> io::Result<usize> {
-        lock().add(&String::from_utf8_lossy(text), self.is_printed);
+        lock().add(&secrets::text(text), self.is_printed);
         Ok(text.len())
     }
 
@@ -331,10 +320,9 @@ mod tests {
     }
 
     #[test]
-    fn event_is_one_line_without_secrets_and_escapes() {
-        let secrets = ["hunter2-hunter2".to_owned()];
-        let text = "it printed: hunter2-hunter2\n\x1b[31mred\u{202e}\n";
-        assert_eq!(line(text, &secrets), r"it printed: ***\n\u{1b}[31mred\u{202e}");
+    fn event_is_one_line_without_escapes() {
+        let text = "it printed: one\n\x1b[31mred\u{202e}\n";
+        assert_eq!(line(text), r"it printed: one\n\u{1b}[31mred\u{202e}");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::{io::Write as _, process::ExitCode};
 
 use cargo_rbench::{
     builds, cli::Cli, command, console::Console, error::Exit, escape::escape_untrusted_lines, log,
-    process, shared::SharedVariables,
+    model::variables::Inheritance, process, secrets, shared::SharedVariables,
 };
 use tracing::{debug, info};
 
@@ -14,7 +14,10 @@ fn main() -> ExitCode {
         return exit;
     }
     let cli = Cli::from_process();
-    let shared = SharedVariables::take();
+    let inheritance =
+        if cli.runs_in_ci() { Inheritance::Listed } else { Inheritance::AllButSecrets };
+    let hidden = secrets::start(inheritance);
+    let shared = SharedVariables::read();
     match cli.color {
         clap::ColorChoice::Auto => anstream::ColorChoice::Auto,
         clap::ColorChoice::Always => anstream::ColorChoice::Always,
@@ -27,7 +30,14 @@ fn main() -> ExitCode {
         Console::be_verbose();
     }
     let started = log::start(&cli.name, &Cli::typed(), cli.verbose, cli.quiet);
-    let (exit, error) = match started.and(shared).and_then(|shared| command::run(&cli, &shared)) {
+    let withheld = secrets::withheld_names();
+    if !withheld.is_empty() {
+        info!(
+            "variables that code of a commit gets only if bench.toml names them: {}",
+            withheld.join(" ")
+        );
+    }
+    let (exit, error) = match started.and(hidden).and_then(|()| command::run(&cli, &shared)) {
         Ok(exit) => (exit, None),
         Err(error) => (error.exit(), Some(format!("error: {error}"))),
     };

@@ -20,11 +20,12 @@ use crate::{
         BuildEnv, CacheDirs, CacheLock, ConfigFiles, Event, Observer, Source, VersionFiles,
         cache_directory, files, is_default_member, run_tool_or,
     },
-    config::BenchToml,
+    config::{BENCH_TOML, BenchToml},
     error::{Context, Error, Exit, Result},
     git::{Checkout, Checkouts, Repository, UNCOMMITTED},
     log,
     model::{BenchTarget, CompileSettings, Member, Members, TargetFilter, Version},
+    secrets,
     shell::quoted,
     store::Store,
 };
@@ -85,6 +86,9 @@ impl Project {
         let target = metadata.target_directory.as_std_path().to_owned();
         log::keep_in(&CacheDirs::run_logs(&target));
         let file = BenchToml::read(&workspace)?.with(config)?;
+        if !secrets::is_listed() {
+            secrets::pass(file.passed_names());
+        }
         // The files of the store change with every run.
         let repository = repository
             .leaving_out(store_files(&file.store(&workspace)))
@@ -193,6 +197,16 @@ impl Project {
         }))
     }
 
+    /// Passes the variables that the bench.toml of `base` names to code of both versions: in CI, that of the head is
+    /// part of the change.
+    pub fn pass_environment_of(&self, base: &Version) -> Result<()> {
+        let root = self.repository.root();
+        let place = self.workspace.strip_prefix(root).unwrap_or(Path::new("")).join(BENCH_TOML);
+        let text = self.repository.file(base, &place)?.unwrap_or_default();
+        secrets::pass(BenchToml::parse(text, place)?.passed_names());
+        Ok(())
+    }
+
     /// The file of the store.
     pub fn store(&self) -> PathBuf {
         match &self.packed {
@@ -235,7 +249,7 @@ impl Project {
         let git = |arguments: &[&str]| {
             let mut command = Command::new("git");
             command.arg("-C").arg(self.repository.root()).args(arguments);
-            command.env("GIT_TERMINAL_PROMPT", "0");
+            command.envs(secrets::withheld()).env("GIT_TERMINAL_PROMPT", "0");
             run_tool_or(&mut command, Exit::Build, what)
         };
         // Some partial clones lack directories too; git fetches them when it lists the files.
@@ -289,7 +303,7 @@ impl Project {
             workspace: self.workspace.strip_prefix(root).unwrap_or(Path::new("")).to_owned(),
             variants: self.file.variant_settings(&settings),
             settings,
-            inherited: std::env::vars_os().collect(),
+            inherited: secrets::environment_of_cargo(),
             users_workspace: self.workspace.clone(),
             configs: ConfigFiles::find(root, cache_dirs.outside(), |name| std::env::var_os(name)),
             progress_columns: observer.progress_columns(),

@@ -3,7 +3,7 @@
 //! Builds print nothing: an observer of their events decides about output.
 
 use std::{
-    ffi::{OsStr, OsString},
+    ffi::OsString,
     fs,
     path::{Path, PathBuf},
     process::Command,
@@ -16,14 +16,16 @@ use super::{
     clean::{self, Pruned},
     compilation::PackedBuilds,
     config::{self, ConfigFiles},
-    environment::{Environment, TOOLCHAIN, is_dropped},
+    environment::{Environment, TOOLCHAIN},
     files::{self, UNFINISHED},
     key::KeyMaker,
     tool, wrapper,
 };
 use crate::{
     error::{Context, Error, Exit, Result},
-    model::{BenchTarget, CompileSettings, LayoutSeed, Variant, Version},
+    model::{
+        BenchTarget, CompileSettings, LayoutSeed, Variant, Version, variables::is_of_outer_build,
+    },
     process::{
         self,
         counting::{COUNTING_LIBRARY_SOURCE, allocations},
@@ -102,7 +104,7 @@ impl BuildEnv<'_> {
                 .cause(format!("bench.toml does not have its settings: {}", variant.settings)));
         }
         let CompileSettings { toolchain, environment, .. } = self.settings_of(version);
-        if let Some(name) = environment.keys().find(|name| is_dropped(OsStr::new(name))) {
+        if let Some(name) = environment.keys().find(|name| is_of_outer_build(name)) {
             return Err(Error::new(Exit::Usage, what())
                 .cause(format!("rbench sets the variable {name} itself"))
                 .hint(format!("remove it from [variant.{}] in bench.toml", variant.name)));

@@ -7,21 +7,7 @@
 
 use std::ffi::{OsStr, OsString};
 
-use crate::model::secret::hash_of;
-
-/// Variables that cargo, rustup or git (for hooks) set for their children, or that name a directory to build in; never
-/// passed on.
-const DROPPED: &str = "
-    CARGO CARGO_BUILD_BUILD_DIR CARGO_BUILD_INCREMENTAL CARGO_BUILD_TARGET_DIR CARGO_CRATE_NAME
-    CARGO_INCREMENTAL CARGO_MAKEFLAGS CARGO_MANIFEST_DIR CARGO_MANIFEST_LINKS CARGO_MANIFEST_PATH
-    CARGO_PRIMARY_PACKAGE CARGO_TARGET_DIR CARGO_TARGET_TMPDIR GIT_ALTERNATE_OBJECT_DIRECTORIES
-    GIT_COMMON_DIR GIT_DIR GIT_INDEX_FILE GIT_OBJECT_DIRECTORY GIT_PREFIX GIT_WORK_TREE MAKEFLAGS
-    MFLAGS OUT_DIR RUST_RECURSION_COUNT
-";
-/// Prefixes of variables that are never passed on.
-const DROPPED_PREFIXES: &str = "
-    CARGO_BIN_ CARGO_PKG_ CARGO_CFG_ CARGO_FEATURE_ RBENCH_
-";
+use crate::model::{secret::hash_of, variables::is_of_outer_build};
 
 /// Variables that change the output of cargo, rustc, linkers and C compilers. Others that a build script reads are
 /// [conditions](super::conditions) of a compilation.
@@ -70,8 +56,10 @@ impl Environment {
         inherited: impl IntoIterator<Item = (OsString, OsString)>,
         has_toolchain_file: bool,
     ) -> Self {
-        let mut variables: Vec<_> =
-            inherited.into_iter().filter(|(name, _)| !is_dropped(name)).collect();
+        let mut variables: Vec<_> = inherited
+            .into_iter()
+            .filter(|(name, _)| !is_of_outer_build(&name.to_string_lossy()))
+            .collect();
         let source = variables.iter().find(|(name, _)| name == TOOLCHAIN_SOURCE);
         let chosen_by_user = source.is_some_and(|(_, source)| source == "cli" || source == "env");
         let of_working_tree = source.is_some_and(|(_, source)| source == "toolchain-file");
@@ -149,13 +137,6 @@ fn is_form_of(name: &str, known: &str) -> bool {
 fn is_triple(text: &str) -> bool {
     text.split(['-', '_']).count() > 2
         && text.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_.".contains(c))
-}
-
-/// True if a variable is never passed on.
-pub(super) fn is_dropped(name: &OsStr) -> bool {
-    let name = name.to_string_lossy();
-    words(DROPPED).any(|known| name == known)
-        || words(DROPPED_PREFIXES).any(|prefix| name.starts_with(prefix))
 }
 
 #[cfg(test)]

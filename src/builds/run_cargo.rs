@@ -18,7 +18,10 @@ use super::{
     run_time::OUT_DIR,
     tool,
 };
-use crate::error::{Context, Error, Exit, Result};
+use crate::{
+    error::{Context, Error, Exit, Result},
+    secrets,
+};
 
 /// The interval of signs of life from a compilation: some CI services end jobs that are silent for minutes.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(30);
@@ -97,6 +100,9 @@ pub fn compile(
                 "update the toolchain with `rustup update`, or choose one: cargo +TOOLCHAIN rbench",
             )
             .hint("to compile anyway: --cargo-arg=--ignore-rust-version");
+    }
+    if let Some(advice) = secrets::advice(&text) {
+        error = error.hint(advice);
     }
     error = hints.iter().fold(error, |error, hint| error.hint(hint.as_str()));
     Err(super::files::or_full_disk(error, log))

@@ -21,6 +21,7 @@ use crate::{
     machine::this_machine,
     measure::{Builds, COUNTED_LAYOUTS, Counter, ListedVersion, Runner, StartedExperiment},
     model::{AbsentBenchmark, BenchTarget, Benchmark, FailedTarget, SkipReason, Version},
+    secrets,
     verdict::{DecidedRow, Verdict},
 };
 
@@ -102,6 +103,10 @@ impl PairMeasurement<'_, '_> {
             return Ok(outcome);
         }
         outcome.warnings.extend(changing_ids(runner, &versions[HEAD], &outcome.added)?);
+        let names = secrets::passed_secrets();
+        if !names.is_empty() {
+            outcome.warnings.push(Warning::SecretsPassed { names });
+        }
         if chosen.common.is_empty() {
             return Ok(outcome);
         }

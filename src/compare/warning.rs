@@ -63,6 +63,11 @@ pub enum Warning {
         /// The benchmarks concerned.
         benchmarks: Vec<ChangedWork>,
     },
+    /// Code of both versions got variables that look like secrets, because bench.toml names them.
+    SecretsPassed {
+        /// The names of the variables.
+        names: Vec<String>,
+    },
     /// The report has no verdict on any benchmark in both versions.
     NothingCompared,
     /// Stored results of different experiments are compared.

@@ -24,12 +24,13 @@ use crate::{
     error::{Context as _, Error, Exit, Result},
     model::{
         BenchTarget, Benchmark, ClockReadings, CompileSettings, HarnessKind, InterimAnalyses,
-        Metric, Mode, Setup, SetupRule, Setups, Variant,
+        Metric, Mode, Setup, SetupRule, Setups, Variant, variables::PassedNames,
     },
     shell::quoted,
 };
 
-const FILE_NAME: &str = "bench.toml";
+/// The name of the file.
+pub const FILE_NAME: &str = "bench.toml";
 
 /// The default of `path` in `[store]`, relative to the workspace.
 const STORE: &str = ".rbench/results.sqlite";
@@ -49,6 +50,8 @@ pub struct BenchToml {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct Tables {
+    #[serde(rename = "pass-environment", deserialize_with = "passed_names")]
+    passed_names: PassedNames,
     pub(super) build: BuildOptions,
     pub(super) experiment: SamplingOptions,
     benchmark: Vec<Spanned<BenchmarkTable>>,
@@ -173,7 +176,8 @@ impl BenchToml {
         read_if_present(&path)?.map_or_else(|| Ok(Self::default()), |text| Self::parse(text, path))
     }
 
-    pub(super) fn parse(text: String, path: PathBuf) -> Result<Self> {
+    /// Parses the text of the file at `path`.
+    pub fn parse(text: String, path: PathBuf) -> Result<Self> {
         let tables = toml::from_str(&text).map_err(|error| {
             Error::new(Exit::Usage, format!("cannot use {}", path.display()))
                 .cause(error.to_string())
@@ -227,6 +231,11 @@ impl BenchToml {
             tables = Tables { benchmark, harness, command, ..set };
         }
         Ok(Self { tables, ..self })
+    }
+
+    /// The variables that it passes to code of a commit.
+    pub const fn passed_names(&self) -> &PassedNames {
+        &self.tables.passed_names
     }
 
     /// Refuses two commands with the same id for the same bench target: their results could not be distinguished.
@@ -467,6 +476,10 @@ pub(super) fn read_if_present(path: &Path) -> Result<Option<String>> {
         return Err(Error::new(Exit::Usage, what()).cause("it is not a file"));
     }
     fs::read_to_string(path).context(Exit::Usage, what).map(Some)
+}
+
+fn passed_names<'de, D: Deserializer<'de>>(value: D) -> Result<PassedNames, D::Error> {
+    PassedNames::parse(Vec::deserialize(value)?).map_err(D::Error::custom)
 }
 
 fn metric_tables<'de, D: Deserializer<'de>>(

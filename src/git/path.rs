@@ -125,6 +125,18 @@ impl Repository {
         changed().context(Exit::Usage, || format!("cannot compare the files of {base} and {head}"))
     }
 
+    /// The text of a file of a version's commit; `None` if it has none at this path, relative to the top directory.
+    pub fn file(&self, version: &Version, path: &Path) -> Result<Option<String>> {
+        let what = || format!("cannot read {} of {version}", path.display());
+        let read = || {
+            let tree = self.git().find_tree(Oid::from_str(&version.tree)?)?;
+            let Some((id, _)) = lookup(&tree, path) else { return Ok(None) };
+            let blob = self.git().find_blob(id)?;
+            Ok::<_, git2::Error>(Some(String::from_utf8_lossy(blob.content()).into_owned()))
+        };
+        read().context(Exit::Usage, what)
+    }
+
     /// The Rust sources of the head that the base lacks or has in another state: their paths and texts.
     pub fn changed_sources(&self, base: &Version, head: &Version) -> Result<Vec<(String, String)>> {
         let what = || format!("cannot compare the files of {base} and {head}");

@@ -20,6 +20,7 @@ use crate::{
         interleaving::InterleavedProcess,
         trace::Tracing,
     },
+    secrets,
     shell::{cargo, quoted},
 };
 
@@ -87,18 +88,6 @@ impl<'c> Conditions<'c> {
     }
 }
 
-/// Variables of rbench's own environment that would change a benchmark's behaviour.
-pub(super) const REMOVED: [&str; 8] = [
-    "CARGO_CRITERION_",
-    "CODSPEED_",
-    "CRITERION_",
-    "DIVAN_",
-    "NEXTEST",
-    "RBENCH_",
-    "RUST_TEST_",
-    "RUST_BACKTRACE",
-];
-
 #[derive(Clone, Copy)]
 pub(super) enum Purpose<'p> {
     List,
@@ -135,7 +124,6 @@ impl Executable {
             arguments: arguments.into_iter().map(Into::into).collect(),
             directory: self.directory.clone(),
             variables: self.variables.clone(),
-            removed_prefixes: REMOVED.map(str::to_owned).to_vec(),
             padding_seed: seed,
             cpu: conditions.cpu,
             launcher: None,
@@ -297,6 +285,9 @@ impl<'e> Process<'e> {
             for line in tail.lines() {
                 error = error.cause(format!("  {}", printable(line)));
             }
+        }
+        if let Some(advice) = secrets::advice(&ended.output.to_string()) {
+            error = error.hint(advice);
         }
         self.with_reproduction(error)
     }

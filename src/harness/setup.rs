@@ -7,11 +7,11 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use super::{Conditions, Executable, executable::REMOVED};
+use super::{Conditions, Executable};
 use crate::{
     error::{Context, Error, Exit, Result},
     model::{Name, Setup},
-    process::{SetupCommand, run_setup_command, set_up_once},
+    process::{SetupCommand, inherited_by_executions, run_setup_command, set_up_once},
 };
 
 /// Held from `prepare` to `conclude`: what they prepare is for one execution.
@@ -91,8 +91,7 @@ impl Executable {
             key: key.to_owned(),
             script: script.to_owned(),
             directory: directory.to_owned(),
-            variables: self.variables.clone(),
-            removed_prefixes: REMOVED.map(str::to_owned).to_vec(),
+            environment: [inherited_by_executions(), self.variables.clone()].concat(),
             timeout: setup.timeout,
         }
     }

@@ -33,6 +33,7 @@ use crate::{
         self, Scratch,
         trace::{CLOCK, CLOCKS, Observation, Observed, Plan, Tracing, VARIABLES, with_breakpoints},
     },
+    secrets,
 };
 
 /// Version of the tracing rules. Raise it when traces record something else, so that cached ones
@@ -572,7 +573,7 @@ fn inherited(trace: &Trace) -> Vec<(OsString, OsString)> {
             || name.to_str().is_some_and(|name| trace.variables.contains(name))
     };
     let mut inherited: Vec<_> =
-        std::env::vars_os().filter(|(name, _)| is_inherited(name)).collect();
+        secrets::environment().into_iter().filter(|(name, _)| is_inherited(name)).collect();
     inherited.sort();
     inherited
 }

@@ -48,6 +48,7 @@ mod skip_reason;
 mod target;
 #[cfg(test)]
 pub(crate) mod testing;
+pub mod variables;
 mod version;
 
 pub use acceptance::{Acceptance, AcceptedChange, Idle, IdleAcceptance};

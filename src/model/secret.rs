@@ -1,5 +1,9 @@
 //! Values that may be secrets, and the text that replaces them in the store and in output.
 
+mod values;
+
+pub use values::{REDACTED, Redactor, SecretValues};
+
 /// Tables of cargo's configuration whose values a command may show, because they only say how to compile. Other tables
 /// hold tokens, passwords and variables.
 const SHOWN_TABLES: [&str; 4] = ["build", "profile", "target", "unstable"];
@@ -13,27 +17,23 @@ const HASH: &str = "blake3:";
 /// The number of hexadecimal digits kept of a hash.
 const DIGITS: usize = 16;
 
-/// The shortest value, in bytes, that is treated as a secret: shorter words occur in any text.
-const SHORTEST: usize = 6;
-
 /// True if the name of a variable suggests that its value is a secret.
 pub fn is_secret(name: &str) -> bool {
+    const PARTS: [&str; 10] = [
+        "CONNECTION_STRING",
+        "COOKIE",
+        "CREDENTIAL",
+        "JWT",
+        "KEY",
+        "PASS",
+        "SECRET",
+        "TOKEN",
+        "WEBHOOK",
+        "_PWD",
+    ];
     let name = name.to_ascii_uppercase();
-    let parts = ["CREDENTIAL", "KEY", "PASS", "SECRET", "TOKEN"];
-    parts.iter().any(|part| name.contains(part))
-        || name.split('_').any(|word| matches!(word, "AUTH" | "PAT"))
-}
-
-/// The values to replace in text: those of variables whose names suggest secrets, split into lines, and sorted so that
-/// a value comes before the values it contains.
-pub fn values(variables: impl IntoIterator<Item = (String, String)>) -> Vec<String> {
-    let secrets = variables.into_iter().filter(|(name, _)| is_secret(name));
-    let lines = secrets.flat_map(|(_, value)| {
-        value.lines().map(|line| line.trim().to_owned()).collect::<Vec<_>>()
-    });
-    let mut lines: Vec<String> = lines.filter(|line| line.len() >= SHORTEST).collect();
-    lines.sort_by_key(|line| std::cmp::Reverse(line.len()));
-    lines
+    PARTS.iter().any(|part| name.contains(part))
+        || name.split('_').any(|word| matches!(word, "AUTH" | "DSN" | "PAT"))
 }
 
 /// The stored form of a value: `blake3:` and the first 16 hexadecimal digits of its hash.
@@ -114,25 +114,19 @@ mod tests {
 
     #[test]
     fn is_secret_recognises_names_that_suggest_secrets() {
-        for name in
-            ["GITHUB_TOKEN", "githubtoken", "DB_PASSWORD", "AWS_SECRET_ACCESS_KEY", "GH_PAT"]
-        {
+        for name in [
+            "GITHUB_TOKEN",
+            "githubtoken",
+            "DB_PASSWORD",
+            "AWS_SECRET_ACCESS_KEY",
+            "GH_PAT",
+            "MYSQL_PWD",
+        ] {
             assert!(is_secret(name), "{name}");
         }
-        for name in ["PATH", "GIT_AUTHOR_NAME", "HOME", "RUSTFLAGS"] {
+        for name in ["PATH", "GIT_AUTHOR_NAME", "HOME", "PWD", "OLDPWD", "RUSTFLAGS"] {
             assert!(!is_secret(name), "{name}");
         }
-    }
-
-    #[test]
-    fn secret_values_are_single_lines_and_longest_first() {
-        let variables = [
-            ("A_KEY", "short\nbegin 12\n  rest of it"),
-            ("HOME", "/home/ada"),
-            ("B_PAT", "begin 1234"),
-        ];
-        let variables = variables.map(|(name, value)| (name.to_owned(), value.to_owned()));
-        assert_eq!(values(variables), ["rest of it", "begin 1234", "begin 12"]);
     }
 
     #[test]

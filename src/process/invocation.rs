@@ -1,11 +1,6 @@
 //! A program to run, as a value with its complete environment. It can be printed as a shell command.
 
-use std::{
-    ffi::{OsStr, OsString},
-    fmt,
-    path::PathBuf,
-    process::Command,
-};
+use std::{ffi::OsString, fmt, path::PathBuf, process::Command};
 
 use rand_chacha::{
     ChaCha8Rng,
@@ -16,7 +11,7 @@ use super::{
     counting::{CountedProcess, allocations},
     trace::Tracing,
 };
-use crate::shell::quoted;
+use crate::{model::variables::is_of_harness, secrets, shell::quoted};
 
 /// A program with its arguments, directory and environment.
 ///
@@ -31,8 +26,6 @@ pub struct Invocation {
     pub directory: PathBuf,
     /// Variables in addition to those of this process.
     pub variables: Vec<(OsString, OsString)>,
-    /// Prefixes of this process's variables that the program does not inherit.
-    pub removed_prefixes: Vec<String>,
     /// Seed of a variable of random length, which shifts the child's initial stack.
     pub padding_seed: Option<u64>,
     /// The CPU to run on, with all threads, where the system supports pinning.
@@ -49,15 +42,9 @@ pub struct Invocation {
 }
 
 impl Invocation {
-    /// Sets the environment of `command`: that of rbench without disturbing variables, plus the variable of random
-    /// length.
+    /// Sets the environment of `command`: that of code of a commit, plus the variable of random length.
     pub(super) fn apply_environment(&self, command: &mut Command) {
-        for (name, _) in std::env::vars_os() {
-            if is_removed(&name, &self.removed_prefixes) {
-                command.env_remove(name);
-            }
-        }
-        command.env_remove(PADDING_VARIABLE);
+        command.env_clear().envs(inherited_by_executions());
         if let Some(seed) = self.padding_seed {
             command.env(PADDING_VARIABLE, "x".repeat(padding_length(seed)));
         }
@@ -92,9 +79,11 @@ pub fn padding_length(seed: u64) -> usize {
     usize::try_from(draw % 4096).unwrap_or(0)
 }
 
-pub(super) fn is_removed(name: &OsStr, prefixes: &[String]) -> bool {
-    let name = name.as_encoded_bytes();
-    prefixes.iter().any(|prefix| name.starts_with(prefix.as_bytes()))
+/// The variables of rbench that executions of benchmarks and their set-ups inherit.
+pub fn inherited_by_executions() -> Vec<(OsString, OsString)> {
+    let mut variables = secrets::environment();
+    variables.retain(|(name, _)| !is_of_harness(&name.to_string_lossy()));
+    variables
 }
 
 #[cfg(test)]
@@ -116,16 +105,6 @@ mod tests {
             shlex::split(&line).unwrap()[3..],
             ["env", "A=1 2", "/tmp/a b", "--bench", "it's", "größe"]
         );
-    }
-
-    #[test]
-    fn removed_variables_match_a_prefix() {
-        let prefixes = ["CODSPEED_".to_owned(), "NEXTEST".to_owned()];
-        for (name, removed) in
-            [("CODSPEED_ENV", true), ("NEXTEST", true), ("CODSPEED", false), ("HOME", false)]
-        {
-            assert_eq!(is_removed(OsStr::new(name), &prefixes), removed, "{name}");
-        }
     }
 
     #[test]

@@ -13,7 +13,6 @@ mod preload;
 mod readable;
 mod run;
 mod scratch;
-mod secrets;
 mod setup;
 mod stand_still;
 #[cfg(test)]
@@ -23,14 +22,13 @@ pub mod trace;
 pub use self::{
     child::{Ending, MEMORY_ERROR, cpu_time_of_children, end_with_this_process, is_from_child},
     interrupt::{Interrupt, SavedHandler},
-    invocation::{Invocation, PADDING_VARIABLE, padding_length},
+    invocation::{Invocation, PADDING_VARIABLE, inherited_by_executions, padding_length},
     launcher::{launcher_beside, run_as_launcher},
     load::{CONTROL_ARGUMENT, Load, run_as_control},
     output::Output,
     readable::first_readable,
     run::{Ended, Limits, check_cpu, cpus, run, tight_limits},
     scratch::{Scratch, remove_abandoned},
-    secrets::{forget_variable, hide_memory},
     setup::{
         KEEPER, SetupCommand, end_setups, run_as_keeper, run_setup_command, set_up_once,
         share_lock_with_setups,

@@ -32,10 +32,12 @@ use serde::{Deserialize, Serialize};
 use super::{
     child::{self, ExitWatch, end_with_this_process},
     interrupt::Interrupt,
-    invocation::is_removed,
     readable::first_readable,
 };
-use crate::error::{Context, Error, Exit, Result};
+use crate::{
+    error::{Context, Error, Exit, Result},
+    secrets,
+};
 
 /// The name by which the keeper is started.
 pub const KEEPER: &str = "cargo-rbench-keeper";
@@ -58,10 +60,8 @@ pub struct SetupCommand {
     pub script: String,
     /// The directory to run it in.
     pub directory: PathBuf,
-    /// Variables in addition to those of rbench.
-    pub variables: Vec<(OsString, OsString)>,
-    /// Prefixes of rbench's variables that it does not inherit.
-    pub removed_prefixes: Vec<String>,
+    /// Its environment.
+    pub environment: Vec<(OsString, OsString)>,
     /// Its longest time.
     pub timeout: Duration,
 }
@@ -224,6 +224,9 @@ impl Failure {
             error = error.cause("the end of its output:");
             error = tail.lines().fold(error, |error, line| error.cause(format!("  {line}")));
         }
+        if let Some(advice) = secrets::advice(tail) {
+            error = error.hint(advice);
+        }
         error
     }
 }
@@ -299,12 +302,8 @@ impl SetupCommand {
         let mut command = Command::new("sh");
         command.args(["-c", &self.script]).current_dir(&self.directory).process_group(0);
         command.stdin(Stdio::null()).stdout(output.try_clone()?).stderr(output.try_clone()?);
-        for (name, _) in std::env::vars_os() {
-            if is_removed(&name, &self.removed_prefixes) {
-                command.env_remove(&name);
-            }
-        }
-        command.envs(self.variables.iter().map(|(name, value)| (name, value)));
+        command.env_clear();
+        command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         end_with_this_process(&mut command, Signal::KILL);
         let mut shell = command.spawn()?;
         let id = Pid::from_child(&shell);

@@ -2,7 +2,7 @@
 //! which no message shows.
 
 use std::{
-    env, fmt,
+    fmt,
     fs::File,
     io::Read as _,
     path::{Path, PathBuf},
@@ -11,7 +11,7 @@ use std::{
 use super::postgres::Address;
 use crate::{
     error::{Context as _, Error, Exit, Result},
-    process::{forget_variable, hide_memory},
+    secrets,
 };
 
 /// The variable that has the place.
@@ -70,17 +70,13 @@ pub struct SharedVariables {
 }
 
 impl SharedVariables {
-    /// Reads the variables, and takes them out of the environment that other processes inherit: code that is compiled or
-    /// measured needs no password. Must be called before there are other threads.
-    pub fn take() -> Result<Self> {
-        let is_set = |text: &String| !text.is_empty();
-        let place = env::var(PLACE).ok().filter(is_set);
-        let file = env::var_os(FILE).filter(|path| !path.is_empty()).map(PathBuf::from);
-        [PLACE, FILE].into_iter().for_each(forget_variable);
-        if place.as_ref().is_some_and(|place| place.contains("://")) {
-            hide_memory()?;
+    /// Reads the variables, which nothing inherits that this process starts.
+    pub fn read() -> Self {
+        let given = |name| secrets::variable(name).filter(|value| !value.is_empty());
+        Self {
+            place: given(PLACE).and_then(|place| place.into_string().ok()),
+            file: given(FILE).map(PathBuf::from),
         }
-        Ok(Self { place, file })
     }
 
     /// The place that was typed, or else that of the environment. Fails if there is none.
@@ -93,7 +89,7 @@ impl SharedVariables {
                 let mut text = String::new();
                 let file = File::open(path).context(Exit::Usage, what)?;
                 file.take(1 << 16).read_to_string(&mut text).context(Exit::Usage, what)?;
-                hide_memory()?;
+                secrets::add(text.trim())?;
                 Place::parse(text.trim())
             }
             (None, None) => Err(Error::new(Exit::Usage, "no place of shared results is given")

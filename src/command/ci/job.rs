@@ -1,7 +1,6 @@
 //! A CI job: its environment variables, its token, and the files and streams for publishing a comparison.
 
 use std::{
-    env,
     fs::{self, File, OpenOptions},
     hash::{BuildHasher as _, RandomState},
     io::{self, ErrorKind, Read as _, Write as _},
@@ -23,8 +22,8 @@ use crate::{
     escape::escape_untrusted,
     forge::{Request, Token},
     log,
-    process::{forget_variable, hide_memory},
     report::{Report, render::fenced},
+    secrets,
 };
 
 /// The files of the report, in all formats that have one.
@@ -48,12 +47,12 @@ pub struct Job<'c> {
     silence: Option<String>,
 }
 
-/// Reads the variables of a service, and takes the token out of the environment that child processes inherit.
+/// Reads the variables of a service, and its token.
 pub fn environment(
     provider: Option<CiProvider>,
     site: Option<&str>,
 ) -> Result<(CiEnvironment, Option<Token>)> {
-    let variable = |name: &str| env::var(name).ok();
+    let variable = |name: &str| secrets::variable(name)?.into_string().ok();
     let provider = match provider {
         None => Provider::detect(variable),
         Some(CiProvider::Github) => Provider::Github,
@@ -62,14 +61,6 @@ pub fn environment(
     };
     let mut tokens = provider.token_variables().iter().filter_map(|name| variable(name));
     let token = tokens.find_map(|token| Token::new(&token));
-    if token.is_some() {
-        hide_memory()?;
-    }
-    // Also the tokens of other services, and those that another variable overrides.
-    Provider::ALL
-        .iter()
-        .flat_map(|provider| provider.token_variables())
-        .for_each(|name| forget_variable(name));
     let event = match variable("GITHUB_EVENT_PATH") {
         Some(path) if provider == Provider::Github => {
             let text = read_event(Path::new(&path));

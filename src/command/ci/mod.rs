@@ -91,6 +91,10 @@ fn compare_and_publish(
     let project = project_of(&args.experiment.target)?;
     let place = push::place_after_work(args.push, shared, console);
     project.check_tables(&args.versions.names()?, console)?;
+    let [base, _] = args.versions.names()?;
+    if let Err(error) = project.pass_environment_of(&project.repository.resolve(base)?) {
+        console.line(&format!("warning: the base passes no variables: {error}"));
+    }
     let Some(outcomes) = compare::compared(&project, args, true, console, &interrupt)? else {
         return Ok(Exit::Success);
     };

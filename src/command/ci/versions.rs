@@ -9,6 +9,7 @@ use crate::{
     error::{Context as _, Error, Exit, Result},
     git::Repository,
     model::Version,
+    secrets,
 };
 
 /// The arguments of `git fetch` that deepen a shallow clone, tried in this order.
@@ -137,6 +138,7 @@ impl LocalClone<'_> {
         let mut command = Command::new("git");
         command
             .current_dir(self.directory)
+            .envs(secrets::withheld())
             .env("GIT_TERMINAL_PROMPT", "0")
             .args(["fetch", "--quiet", "--no-tags"])
             .args(words);

@@ -149,6 +149,10 @@ pub(in crate::report) fn cause(warning: &Warning) -> String {
                  together",
             were(*benchmarks)
         ),
+        Warning::SecretsPassed { names } => format!(
+            "code of both versions gets what may be secrets, since `pass-environment` in bench.toml names them: {}",
+            names.join(", ")
+        ),
         Warning::DifferentConditions { reasons } => format!(
             "compared despite different conditions (--ignore-environment): {}",
             reasons.join("; ")
