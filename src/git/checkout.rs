@@ -15,10 +15,10 @@
 //!
 //! # Its `.git`
 //!
-//! For build scripts and benchmarks that ask git for their version, `.git` makes the checkout a worktree of the user's repository, which does not know it: HEAD and the index are in the
-//! checkout, and `commondir` leads to the objects, references and settings of the repository, into which nothing is
-//! written. Without it, git would search above the cache directory, and stamp executables with the commit of whatever
-//! repository is there.
+//! Without one, git would search above the cache directory, and stamp executables with the commit of whatever repository
+//! is there. It is [rbench's own](super::own_directory), and so are those of submodules. They are written again each time
+//! that a version is checked out, because references of the user's repository may have changed since, and code of the
+//! version may have written there.
 //!
 //! Commits with the same files share a checkout and a compilation, so that a stamp may be of the other commit.
 
@@ -27,17 +27,18 @@ use std::{
     fmt::Write as _,
     fs::{self, Metadata},
     io,
-    os::unix::{
-        ffi::OsStrExt as _,
-        fs::{MetadataExt as _, PermissionsExt as _},
-    },
+    os::unix::fs::{MetadataExt as _, PermissionsExt as _},
     path::{Path, PathBuf},
 };
 
-use git2::{Index, IndexEntry, IndexTime, Oid};
+use git2::Oid;
 use tempfile::TempDir;
 
-use super::{Repository, files};
+use super::{
+    Repository,
+    files::{self, FoundSubmodule, Submodule},
+    own_directory::{self, Access},
+};
 use crate::{
     error::{Context, Error, Exit, Result},
     model::Version,
@@ -87,7 +88,7 @@ impl Checkouts {
         let (path, manifest) = self.paths(version);
         let known = fs::read_to_string(&manifest);
         if known.is_ok_and(|known| is_unchanged(&known, &path)) {
-            provide(repository, version, &path)?;
+            self.provide_git(repository, version, &path)?;
             return Ok(Checkout { path, fresh: false, absent_submodules: Vec::new() });
         }
         self.write(repository, version)
@@ -145,8 +146,56 @@ impl Checkouts {
             .map_err(|error| error.cause(format!("needed for the checkout of {version}")))?;
         let heading = if absent_submodules.is_empty() { "" } else { INCOMPLETE };
         publish(&unfinished, heading, &path, &manifest).context(Exit::Build, what)?;
-        provide(repository, version, &path)?;
+        self.provide_git(repository, version, &path)?;
         Ok(Checkout { path, fresh: true, absent_submodules })
+    }
+
+    /// Makes git answer for `version` in its checkout, in which all files are as they were written.
+    fn provide_git(
+        &self,
+        repository: &Repository,
+        version: &Version,
+        checkout: &Path,
+    ) -> Result<()> {
+        let what = || format!("cannot prepare {}", checkout.join(GIT_DIRECTORY).display());
+        let commit = version.commit.as_deref().map(Oid::from_str).transpose();
+        let commit = commit.context(Exit::Internal, what)?;
+        let tree = Oid::from_str(&version.tree).context(Exit::Internal, what)?;
+        self.provide_git_of(repository, commit, tree, checkout)
+    }
+
+    fn provide_git_of(
+        &self,
+        repository: &Repository,
+        commit: Option<Oid>,
+        tree: Oid,
+        checkout: &Path,
+    ) -> Result<()> {
+        self.write_git(repository, commit, tree, checkout).context(Exit::Build, || {
+            format!("cannot prepare {}", checkout.join(GIT_DIRECTORY).display())
+        })?;
+        for Submodule { path, found } in files::submodules(repository, tree, checkout)? {
+            if let Some(FoundSubmodule { repository, commit, tree }) = found {
+                self.provide_git_of(&repository, Some(commit), tree, &checkout.join(path))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn write_git(
+        &self,
+        repository: &Repository,
+        commit: Option<Oid>,
+        tree: Oid,
+        checkout: &Path,
+    ) -> io::Result<()> {
+        let (old, new) = (checkout.join(GIT_DIRECTORY), self.unfinished()?);
+        own_directory::write(repository, commit, Access::OfCode, new.path())?;
+        own_directory::write_index(repository, commit, tree, [new.path(), checkout])
+            .map_err(io::Error::other)?;
+        own_directory::keep_times(&old, new.path())?;
+        remove(&old)?;
+        fs::rename(new.keep(), old)
     }
 
     /// A directory to write a checkout in, accessible only to this user.
@@ -191,7 +240,7 @@ fn remove(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Describes every file below `directory`, in a fixed order, without those of its `.git`.
+/// Describes every file below `directory`, in a fixed order, without those of git directories. No tree has any.
 fn describe_files(directory: &Path) -> io::Result<String> {
     let mut text = String::new();
     describe_files_into(directory, Path::new(""), &mut text)?;
@@ -204,7 +253,7 @@ fn describe_files_into(root: &Path, directory: &Path, text: &mut String) -> io::
     for entry in entries {
         let path = directory.join(entry.file_name());
         let data = entry.metadata()?;
-        if path == Path::new(GIT_DIRECTORY) {
+        if data.is_dir() && entry.file_name() == GIT_DIRECTORY {
             continue;
         }
         if data.is_dir() {
@@ -280,82 +329,8 @@ fn is_made_by_cargo(path: &str) -> bool {
     parts.next_back() == Some("Cargo.lock") || parts.any(|part| part == "target")
 }
 
-/// The directory in a checkout.
-pub(super) const GIT_DIRECTORY: &str = ".git";
-
-/// The HEAD of a repository without a commit.
-const UNBORN: &str = "ref: refs/heads/main";
-
-/// Makes git answer for `version` in its checkout.
-pub(super) fn provide(repository: &Repository, version: &Version, checkout: &Path) -> Result<()> {
-    let directory = checkout.join(GIT_DIRECTORY);
-    let what = || format!("cannot prepare {}", directory.display());
-    let head = format!("{}\n", version.commit.as_deref().unwrap_or(UNBORN));
-    let mut common = repository.common_directory().as_os_str().as_bytes().to_vec();
-    common.push(b'\n');
-    let files = [("commondir", common.as_slice()), ("HEAD", head.as_bytes())];
-    let is_current = |&(name, text): &(&str, &[u8])| {
-        fs::read(directory.join(name)).is_ok_and(|known| known == text)
-    };
-    if files.iter().all(is_current) {
-        return Ok(());
-    }
-    fs::create_dir_all(&directory).context(Exit::Build, what)?;
-    write_index(repository, version, checkout).context(Exit::Build, what)?;
-    // HEAD is last: without it, all is written again.
-    let written: io::Result<()> =
-        files.iter().try_for_each(|(name, text)| fs::write(directory.join(name), text));
-    written.context(Exit::Build, what)
-}
-
-/// Writes the index of the version's commit. Files that are as in the commit get their state on disk, because
-/// `git diff-index`, with which build scripts look for changes, reads no file.
-fn write_index(
-    repository: &Repository,
-    version: &Version,
-    checkout: &Path,
-) -> std::result::Result<(), git2::Error> {
-    let path = checkout.join(GIT_DIRECTORY).join("index");
-    // What a killed run left may be damaged.
-    let _ = fs::remove_file(&path);
-    let mut index = Index::open(&path)?;
-    if let Some(commit) = &version.commit {
-        let git = repository.git();
-        index.read_tree(&git.find_commit(Oid::from_str(commit)?)?.tree()?)?;
-        let mut written = Index::new()?;
-        written.read_tree(&git.find_tree(Oid::from_str(&version.tree)?)?)?;
-        for entry in written.iter() {
-            let path = Path::new(std::ffi::OsStr::from_bytes(&entry.path));
-            let is_same = index.get_path(path, 0).is_some_and(|of_commit| of_commit.id == entry.id);
-            if let Ok(data) = fs::symlink_metadata(checkout.join(path))
-                && is_same
-                && !data.is_dir()
-            {
-                index.add(&on_disk(entry, &data))?;
-            }
-        }
-    }
-    index.write()
-}
-
-/// The entry with the state of its file. As in git, numbers are cut to 32 bits.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "the index has 32 bits"
-)]
-fn on_disk(entry: IndexEntry, data: &Metadata) -> IndexEntry {
-    IndexEntry {
-        ctime: IndexTime::new(data.ctime() as i32, data.ctime_nsec() as u32),
-        mtime: IndexTime::new(data.mtime() as i32, data.mtime_nsec() as u32),
-        dev: data.dev() as u32,
-        ino: data.ino() as u32,
-        uid: data.uid(),
-        gid: data.gid(),
-        file_size: data.size() as u32,
-        ..entry
-    }
-}
+/// The git directory in a checkout.
+const GIT_DIRECTORY: &str = ".git";
 
 #[cfg(test)]
 mod tests {

@@ -38,7 +38,7 @@ pub(super) fn write(repository: &Repository, tree: Oid, into: &Path) -> Result<V
         .map_err(|error| not_written(repository, tree, into, &error))?;
     refuse_filters(&handle, &index)?;
     fill_lfs_pointers(&handle, &index, into)?;
-    write_submodules(repository, &index, into)
+    write_submodules(repository, tree, into)
 }
 
 fn write_own(
@@ -257,33 +257,75 @@ fn not_fetched(missing: &[PathBuf]) -> Error {
         .hint("fetch them with: git lfs fetch --all (or git lfs pull, for the current commit)")
 }
 
-/// Writes the files of all submodules in `index` into `into`, beside the tree's own files.
+/// Writes the files of all submodules of `tree` into `into`, beside the tree's own files.
 ///
 /// A submodule that is missing in `.gitmodules` stays an empty directory, as in git. So does one that is not
 /// initialised here, and its path is returned: a clone without its test data usually builds.
-fn write_submodules(repository: &Repository, index: &Index, into: &Path) -> Result<Vec<PathBuf>> {
+fn write_submodules(repository: &Repository, tree: Oid, into: &Path) -> Result<Vec<PathBuf>> {
     let mut absent = Vec::new();
-    let submodules: Vec<IndexEntry> = index.iter().filter(is_submodule).collect();
-    if submodules.is_empty() {
-        return Ok(absent);
-    }
-    let names = submodule_names(&into.join(".gitmodules"))
-        .context(Exit::Build, || format!("cannot read .gitmodules of {}", into.display()))?;
-    for entry in submodules {
-        let path = path_of(&entry);
-        if let Some(name) = names.get(&path) {
-            let Some(submodule) = locate_submodule(repository, &path, name, &entry)? else {
-                absent.push(path);
-                continue;
-            };
-            let commit = submodule.git().find_commit(entry.id).context(Exit::Build, || {
-                format!("cannot read commit {} of submodule {}", entry.id, path.display())
-            })?;
-            let below = write(&submodule, commit.tree_id(), &into.join(&path))?;
+    for Submodule { path, found } in submodules(repository, tree, into)? {
+        if let Some(submodule) = found {
+            let below = write(&submodule.repository, submodule.tree, &into.join(&path))?;
             absent.extend(below.into_iter().map(|inner| path.join(inner)));
+        } else {
+            absent.push(path);
         }
     }
     Ok(absent)
+}
+
+/// A submodule of a tree.
+pub(super) struct Submodule {
+    /// Its path in the tree.
+    pub(super) path: PathBuf,
+    /// `None` if it is not initialised here.
+    pub(super) found: Option<FoundSubmodule>,
+}
+
+/// The commit that a tree has of a submodule.
+pub(super) struct FoundSubmodule {
+    /// The repository of the submodule.
+    pub(super) repository: Repository,
+    /// The commit.
+    pub(super) commit: Oid,
+    /// The tree of the commit.
+    pub(super) tree: Oid,
+}
+
+/// The submodules of a tree whose own files are in `files`, without those that are missing in `.gitmodules`. None for
+/// uncommitted changes of earlier, which are in no object any more.
+pub(super) fn submodules(
+    repository: &Repository,
+    tree: Oid,
+    files: &Path,
+) -> Result<Vec<Submodule>> {
+    let names = submodule_names(&files.join(".gitmodules"))
+        .context(Exit::Build, || format!("cannot read .gitmodules of {}", files.display()))?;
+    if names.is_empty() || !repository.has(tree) {
+        return Ok(Vec::new());
+    }
+    let (_, index) = repository
+        .bare_handle_with(tree)
+        .context(Exit::Build, || format!("cannot read the tree {tree}"))?;
+    let mut all = Vec::new();
+    for entry in index.iter().filter(is_submodule) {
+        let path = path_of(&entry);
+        let Some(name) = names.get(&path) else { continue };
+        let Some(inner) = locate_submodule(repository, &path, name, &entry)? else {
+            all.push(Submodule { path, found: None });
+            continue;
+        };
+        let commit = entry.id;
+        let tree = inner.git().find_commit(commit).map(|commit| commit.tree_id());
+        let tree = tree.context(Exit::Build, || {
+            format!("cannot read commit {commit} of submodule {}", path.display())
+        })?;
+        all.push(Submodule {
+            path,
+            found: Some(FoundSubmodule { repository: inner, commit, tree }),
+        });
+    }
+    Ok(all)
 }
 
 /// Maps the paths of submodules to their names.

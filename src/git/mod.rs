@@ -9,6 +9,7 @@ mod checkout;
 mod files;
 mod new;
 mod order;
+mod own_directory;
 mod packed;
 mod path;
 mod repository;

@@ -4,6 +4,7 @@ mod ancestry;
 mod checkouts;
 mod fixture;
 mod orders;
+mod own_directories;
 mod paths;
 mod releases;
 mod repositories;
