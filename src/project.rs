@@ -246,14 +246,12 @@ impl Project {
         /// Enough for few requests, and few enough for a command line.
         const TOGETHER: usize = 2000;
         let what = || format!("cannot fetch the files of {version} from {remote}");
-        let git = |arguments: &[&str]| {
-            let mut command = Command::new("git");
-            command.arg("-C").arg(self.repository.root()).args(arguments);
-            command.envs(secrets::withheld()).env("GIT_TERMINAL_PROMPT", "0");
-            run_tool_or(&mut command, Exit::Build, what)
+        let git = self.repository.git_program()?;
+        let run = |mut command: Command| {
+            run_tool_or(command.envs(secrets::withheld()), Exit::Build, what)
         };
         // Some partial clones lack directories too; git fetches them when it lists the files.
-        git(&["ls-tree", "-r", "--name-only", &version.tree])?;
+        run(git.command(&["ls-tree", "-r", "--name-only", &version.tree]))?;
         let missing = self.repository.missing_files(version)?;
         let count = missing.len();
         if count == 0 {
@@ -261,19 +259,10 @@ impl Project {
         }
         let files = if count == 1 { "file" } else { "files" };
         observer.build_event(&Event::Note(&format!("fetching {count} {files} of {version}")));
-        let common = [
-            "-c",
-            "fetch.negotiationAlgorithm=noop",
-            "fetch",
-            "--quiet",
-            "--no-tags",
-            "--no-write-fetch-head",
-            "--recurse-submodules=no",
-            "--filter=blob:none",
-            remote,
-        ];
+        let setting = ["-c", "fetch.negotiationAlgorithm=noop"];
         for ids in missing.chunks(TOGETHER) {
-            git(&common.into_iter().chain(ids.iter().map(String::as_str)).collect::<Vec<_>>())?;
+            let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+            run(git.fetch(&setting, &["--filter=blob:none"], remote, &ids))?;
         }
         Ok(true)
     }

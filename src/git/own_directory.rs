@@ -153,6 +153,11 @@ fn write_settings(repository: &Repository, access: Access, file: &Path) -> Resul
     let mut config = Config::open(file)?;
     config.set_i32("core.repositoryformatversion", i32::from(is_partial))?;
     config.set_bool("core.bare", access == Access::OfRbench)?;
+    if access == Access::OfRbench {
+        // The references here do not keep all objects that the repository needs.
+        config.set_i32("gc.auto", 0)?;
+        config.set_bool("maintenance.auto", false)?;
+    }
     for (name, value) in settings {
         let is_url = name.ends_with(".url");
         let value = if is_url { url_for(access, &value, repository.root()) } else { value };

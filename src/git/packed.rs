@@ -9,14 +9,11 @@ use std::{
 
 use git2::{Oid, RepositoryInitOptions, Sort};
 
-use super::{Repository, files};
+use super::{Repository, files, own_directory::SHALLOW};
 use crate::{
     error::{Context, Error, Exit, Result},
     model::Version,
 };
-
-/// The name of git's list of commits whose parents a shallow clone lacks.
-const SHALLOW: &str = "shallow";
 
 impl Repository {
     /// Writes the objects of these versions to `file`, in git's pack format.

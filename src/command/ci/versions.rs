@@ -1,6 +1,6 @@
 //! Finds the two versions of a job, and fetches what its clone lacks of their history.
 
-use std::{path::Path, process::Command};
+use std::path::Path;
 
 use crate::{
     builds::run_tool_or,
@@ -87,9 +87,9 @@ impl LocalClone<'_> {
         let commit = revision.trim_end_matches("~1");
         let deeper = if commit == revision { "--depth=1" } else { "--deepen=1" };
         if self.repository()?.is_shallow() {
-            self.fetch(&[deeper, "origin", commit])?;
+            self.fetch(&[deeper], &[commit], None)?;
         } else {
-            self.fetch(&["origin", commit])?;
+            self.fetch(&[], &[commit], None)?;
         }
         known().map_err(|error| error.hint(self.remedy()))
     }
@@ -114,7 +114,7 @@ impl LocalClone<'_> {
                 return Ok(base);
             }
             if target.is_none() && !repository.is_shallow() {
-                self.fetch(&["origin", &refspec])?;
+                self.fetch(&[], &[&refspec], Some(&tracked))?;
                 if self.repository()?.resolve(&tracked).is_ok() {
                     continue;
                 }
@@ -127,24 +127,23 @@ impl LocalClone<'_> {
             let error =
                 error.cause("the clone is shallow").hint(self.environment.provider.whole_history());
             let Some(step) = steps.next() else { return Err(error) };
-            self.fetch(&[*step, "origin", &refspec, head]).map_err(|_| error)?;
+            self.fetch(&[step], &[&refspec, head], Some(&tracked)).map_err(|_| error)?;
         }
     }
 
-    /// Runs `git fetch` in the clone, without asking for credentials.
-    fn fetch(&self, words: &[&str]) -> Result<()> {
-        self.console.line(&format!("fetching: git fetch --no-tags {}", words.join(" ")));
-        // The git of this machine, since its configuration says how to reach the remote.
-        let mut command = Command::new("git");
-        command
-            .current_dir(self.directory)
-            .envs(secrets::withheld())
-            .env("GIT_TERMINAL_PROMPT", "0")
-            .args(["fetch", "--quiet", "--no-tags"])
-            .args(words);
+    /// Runs `git fetch` for the clone, and keeps this reference if it is among what was fetched.
+    fn fetch(&self, options: &[&str], names: &[&str], reference: Option<&str>) -> Result<()> {
+        let words = [options, &["origin"], names].concat().join(" ");
+        self.console.line(&format!("fetching: git fetch --no-tags {words}"));
         let what = || "cannot fetch the history that is needed".to_owned();
-        run_tool_or(&mut command, Exit::Usage, what)
-            .map(drop)
-            .map_err(|error| error.hint(self.remedy()))
+        let fetch = || {
+            let repository = self.repository()?;
+            let git = repository.git_program()?;
+            // The user's own git may need a secret to reach the remote.
+            let mut command = git.fetch(&[], options, "origin", names);
+            run_tool_or(command.envs(secrets::withheld()), Exit::Usage, what)?;
+            git.keep(reference)
+        };
+        fetch().map_err(|error: Error| error.hint(self.remedy()))
     }
 }

@@ -6,6 +6,7 @@ mod fixture;
 mod orders;
 mod own_directories;
 mod paths;
+mod programs;
 mod releases;
 mod repositories;
 mod revisions;
