@@ -76,6 +76,19 @@ pub struct Cli {
         display_order = 102
     )]
     pub verbose: u8,
+    /// Confine what is compiled and executed: it reads and writes only what compilers and benchmarks need. On in `ci`,
+    /// and where a token or the place of shared results is in the environment.
+    #[arg(
+        long,
+        global = true,
+        overrides_with = "no_sandbox",
+        help_heading = "Sandbox",
+        display_order = 103
+    )]
+    pub sandbox: bool,
+    /// Do not confine what is compiled and executed.
+    #[arg(long, global = true, help_heading = "Sandbox", display_order = 104)]
+    pub no_sandbox: bool,
     /// The name of the subcommand.
     #[arg(skip)]
     pub name: String,

@@ -14,6 +14,7 @@ fn main() -> ExitCode {
         return exit;
     }
     let cli = Cli::from_process();
+    let sandbox = command::sandbox::decide(&cli);
     let inheritance =
         if cli.runs_in_ci() { Inheritance::Listed } else { Inheritance::AllButSecrets };
     let hidden = secrets::start(inheritance);
@@ -37,7 +38,14 @@ fn main() -> ExitCode {
             withheld.join(" ")
         );
     }
-    let (exit, error) = match started.and(hidden).and_then(|()| command::run(&cli, &shared)) {
+    let run = |sandbox: Option<String>| {
+        if let Some(line) = sandbox {
+            Console::attach().line(&line);
+        }
+        command::run(&cli, &shared)
+    };
+    let prepared = started.and(hidden).and(sandbox);
+    let (exit, error) = match prepared.and_then(run) {
         Ok(exit) => (exit, None),
         Err(error) => (error.exit(), Some(format!("error: {error}"))),
     };

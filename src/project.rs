@@ -17,7 +17,7 @@ pub use packed::{PackPlaces, PackedProject};
 
 use crate::{
     builds::{
-        BuildEnv, CacheDirs, CacheLock, ConfigFiles, Event, Observer, Source, VersionFiles,
+        BuildEnv, CacheDirs, CacheLock, ConfigFiles, Event, Observer, PARTS, Source, VersionFiles,
         cache_directory, files, is_default_member, run_tool_or,
     },
     config::{BENCH_TOML, BenchToml},
@@ -25,6 +25,7 @@ use crate::{
     git::{Checkout, Checkouts, Repository, UNCOMMITTED},
     log,
     model::{BenchTarget, CompileSettings, Member, Members, TargetFilter, Version},
+    process::sandbox,
     secrets,
     shell::quoted,
     store::Store,
@@ -285,6 +286,19 @@ impl Project {
         if let Some(packed) = &self.packed {
             packed.refuse_if_replaced()?;
         }
+        let configs = ConfigFiles::find(root, cache_dirs.outside(), |name| std::env::var_os(name));
+        sandbox::add_places(|places, exceptions| {
+            places.working_tree = root.to_owned();
+            places.inspected.clear();
+            places.objects = self.repository.object_directories();
+            places.caches = vec![cache_dirs.outside().to_owned(), cache_dirs.storage().to_owned()];
+            places.build_path = cache_dirs.build_path();
+            places.compiled_into = PARTS.into_iter().chain(["src"]).collect();
+            places.temporary = cache_dirs.temporary();
+            places.cargo_configs.clone_from(&configs.above);
+            let home = places.home.clone();
+            *exceptions = self.file.sandbox(home.as_deref());
+        });
         Ok(BuildEnv {
             cache_dirs: cache_dirs.clone(),
             lock,
@@ -294,7 +308,7 @@ impl Project {
             settings,
             inherited: secrets::environment_of_cargo(),
             users_workspace: self.workspace.clone(),
-            configs: ConfigFiles::find(root, cache_dirs.outside(), |name| std::env::var_os(name)),
+            configs,
             progress_columns: observer.progress_columns(),
             files: self,
             observer,

@@ -30,6 +30,7 @@ use crate::{
         self,
         counting::{COUNTING_LIBRARY_SOURCE, allocations},
         interleaving::{LIBRARY_FLAGS, LIBRARY_SOURCE},
+        sandbox::Task,
     },
 };
 
@@ -257,7 +258,7 @@ impl BuildEnv<'_> {
             environment.set(wrapper::USERS_WRAPPER_VARIABLE, users);
         }
         environment.set("RUSTC_WORKSPACE_WRAPPER", wrapper::WRAPPER);
-        environment.set(wrapper::BIN_VARIABLE, bin);
+        environment.set(wrapper::HOME_VARIABLE, self.cache_dirs.build_path());
         environment.set(wrapper::RECIPES_VARIABLE, self.cache_dirs.build_path().join("recipes"));
         environment.set("TMPDIR", self.cache_dirs.temporary());
         environment.set("CARGO_INCREMENTAL", "0");
@@ -335,7 +336,8 @@ impl BuildEnv<'_> {
         files::create_directory(&libraries)?;
         let source_file = library.with_extension("rs");
         files::write_whole(&source_file, text.as_bytes())?;
-        let unfinished = library.with_file_name(format!("{UNFINISHED}{key}"));
+        // Where the compiler of a version may write.
+        let unfinished = self.cache_dirs.temporary().join(format!("{UNFINISHED}{key}"));
         let context = self.cargo_context(source, None)?;
         let mut command = Command::new(&context.rustc);
         command
@@ -345,7 +347,7 @@ impl BuildEnv<'_> {
             .args(LIBRARY_FLAGS.split(' '))
             .arg("-o")
             .args([&unfinished, &source_file]);
-        tool::run(&mut command, what)?;
+        tool::run(&mut command, Task::Compile, what)?;
         fs::rename(&unfinished, &library).context(Exit::Build, what)?;
         Ok(library)
     }

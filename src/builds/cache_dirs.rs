@@ -13,7 +13,7 @@ use std::{
     sync::Arc,
 };
 
-use super::{files, key::KeyMaker, wrapper};
+use super::{files, key::KeyMaker};
 use crate::error::{Context, Error, Exit, Result};
 
 /// The variable that replaces the user's cache directory as the place for checkouts.
@@ -167,8 +167,7 @@ impl CacheDirs {
             Err(TryLockError::Error(error)) => return Err(error).context(Exit::Build, what),
         }
         // Unfinished files of a killed run. Nobody else is writing now.
-        let shims = wrapper::shims(&self.bin());
-        for directory in [&self.outside, &self.storage, &self.bin(), &shims] {
+        for directory in [&self.outside, &self.storage, &self.bin()] {
             files::remove_leftovers(directory);
         }
         for directory in [

@@ -55,8 +55,8 @@ impl CargoContext {
         command
     }
 
-    fn common(&self, settings: &CompileSettings) -> Vec<OsString> {
-        let mut arguments: Vec<OsString> = vec!["--manifest-path".into(), (&self.manifest).into()];
+    fn common(&self, settings: &CompileSettings, manifest: &Path) -> Vec<OsString> {
+        let mut arguments: Vec<OsString> = vec!["--manifest-path".into(), manifest.into()];
         for config in &self.configs {
             arguments.extend(["--config".into(), config.into()]);
         }
@@ -70,6 +70,18 @@ impl CargoContext {
         }
         arguments
     }
+}
+
+/// The arguments that download what the workspace of this manifest needs on a host.
+pub fn fetch(
+    context: &CargoContext,
+    settings: &CompileSettings,
+    manifest: &Path,
+    host: &str,
+) -> Vec<OsString> {
+    let mut arguments: Vec<OsString> = vec!["fetch".into(), "--target".into(), host.into()];
+    arguments.extend(context.common(settings, manifest));
+    arguments
 }
 
 /// The bench targets to build.
@@ -114,7 +126,7 @@ impl Discovered {
 pub fn metadata(context: &CargoContext, settings: &CompileSettings) -> Vec<OsString> {
     let mut arguments: Vec<OsString> =
         ["metadata", "--format-version", "1"].map(OsString::from).into();
-    arguments.extend(context.common(settings));
+    arguments.extend(context.common(settings, &context.manifest));
     arguments.extend(features(settings));
     arguments.extend(shared(settings, &["--config", "-Z"]));
     arguments
@@ -131,7 +143,7 @@ pub fn feature_tree(
         ["tree", "--depth", "0", "--prefix", "none", "--format", "{p}|{f}"]
             .map(OsString::from)
             .into();
-    arguments.extend(context.common(settings));
+    arguments.extend(context.common(settings, &context.manifest));
     arguments.extend(features(settings));
     arguments.extend(package_specs.iter().flat_map(|spec| ["--package".into(), spec.into()]));
     arguments.extend(shared(settings, &["--config", "-Z"]));
@@ -146,7 +158,7 @@ pub fn compile(
 ) -> Vec<OsString> {
     let mut arguments: Vec<OsString> = subcommand(chosen).iter().map(OsString::from).collect();
     arguments.push("--message-format=json-render-diagnostics".into());
-    arguments.extend(context.common(settings));
+    arguments.extend(context.common(settings, &context.manifest));
     arguments.extend(["--target-dir".into(), (&context.target_dir).into()]);
     arguments.extend(["--profile".into(), (&settings.profile).into()]);
     arguments.extend(features(&settings.with_features(&chosen.features)));

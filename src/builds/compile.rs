@@ -138,7 +138,7 @@ impl BuildEnv<'_> {
         let context = self.cargo_context(source, instance.salt())?;
         let compiler = tool::compiler(&context)?;
         debug!("compiler: {compiler}");
-        let lock = self.provide_lock(source, &context)?;
+        let lock = self.provide_lock(source, &context, &compiler)?;
         let family = self.family(source, &compiler);
         // The key begins with the family, so that a compilation to reuse is found by its name.
         let key = format!("{family}-{}", version_key(source, &lock, filter, instance));
@@ -200,7 +200,10 @@ impl BuildEnv<'_> {
         source: Source<'_>,
         reused: Option<&Path>,
     ) -> Result<()> {
-        files::create_directory(&home.join("target"))?;
+        // The sandbox opens what exists.
+        for part in PARTS {
+            files::create_directory(&home.join(part))?;
+        }
         files::point(&home.join("src"), source.checkout)?;
         if let Some(reused) = reused {
             pass_answers(reused, home);
@@ -227,6 +230,7 @@ impl BuildEnv<'_> {
         let tools = Tools::find(&environment);
         tools.keep(&home)?;
         self.refuse_other_platform(source, &compiler)?;
+        self.fetch(source, &context, &compiler);
         let settings = self.settings_of(source.version);
         let workspace = Workspace::discover(&context, settings, filter, (&version, &compiler))?;
         let chosen = workspace.bench_targets(filter, &version)?;
@@ -479,6 +483,9 @@ pub(super) struct WantedTarget {
     /// The name of its directory.
     pub(super) key: String,
 }
+
+/// The directories of a compilation that cargo, rustc and the wrapper write to.
+pub const PARTS: [&str; 3] = ["target", "recipes", wrapper::SHIMS];
 
 /// A compilation in progress.
 pub(super) struct Job<'a> {

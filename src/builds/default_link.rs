@@ -17,7 +17,10 @@ use super::{
     recipe::Recipe,
     tool,
 };
-use crate::error::{Context, Error, Exit, Result};
+use crate::{
+    error::{Context, Error, Exit, Result},
+    process::sandbox::Task,
+};
 
 /// The name of the executable by the recipe's own linker, in the recipe's directory.
 const BY_OWN: &str = "default";
@@ -78,7 +81,8 @@ impl DefaultLink {
             files: Vec::new(),
         };
         let arguments = linker.arguments(&wanted, executable.parent().unwrap_or(Path::new("")));
-        tool::run(&mut recipe.command(&arguments, &unfinished), what)
+        let directory = executable.parent().unwrap_or(Path::new(""));
+        tool::run(&mut recipe.command(&arguments, &unfinished), Task::Link(directory), what)
             .map_err(|error| files::or_full_disk(error, executable))?;
         // Renamed last, so that an unfinished link of a killed process is not used.
         fs::rename(&unfinished, executable).context(Exit::Build, what)?;

@@ -21,6 +21,7 @@ use super::{
 use crate::{
     error::{Context, Error, Exit, Result},
     model::{BenchTarget, CompileSettings, Member, Members, TargetFilter},
+    process::sandbox::Task,
 };
 
 /// The file with cargo's data about a version's workspace, in the directory of the compilation.
@@ -36,7 +37,8 @@ pub(super) fn metadata(
     let mut command = context.command(&cargo::metadata(context, settings));
     // Cargo caches rustc's answers there, so it need not ask again when it compiles.
     command.env("CARGO_TARGET_DIR", &context.target_dir);
-    let output = tool::run(&mut command, what).map_err(|error| explain_outside(error, context))?;
+    let output = tool::run(&mut command, Task::Compile, what)
+        .map_err(|error| explain_outside(error, context))?;
     MetadataCommand::parse(String::from_utf8_lossy(&output.stdout)).context(Exit::Build, what)
 }
 
@@ -126,7 +128,8 @@ impl Workspace {
             let mut command = context.command(&cargo::feature_tree(context, settings, &specs));
             command.env("CARGO_TARGET_DIR", &context.target_dir);
             // Cargo before 1.44 has no such command. It then refuses targets whose features are off.
-            let Ok(output) = tool::run(&mut command, || "cannot ask for features".to_owned())
+            let Ok(output) =
+                tool::run(&mut command, Task::Compile, || "cannot ask for features".to_owned())
             else {
                 return;
             };

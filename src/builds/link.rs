@@ -30,6 +30,7 @@ use super::{
 use crate::{
     error::{Context, Exit, Result},
     model::{BenchTarget, Layout, LayoutSeed},
+    process::sandbox::Task,
 };
 
 /// Raise this when the same seed gives another layout, or a build another digest.
@@ -303,7 +304,8 @@ impl Linkable {
         }
         let arguments = self.linker.arguments(&arrangement, &directory);
         let mut command = self.recipe.command(&arguments, executable);
-        tool::run(&mut command, what).map_err(|error| {
+        let home = executable.parent().unwrap_or(Path::new(""));
+        tool::run(&mut command, Task::Link(home), what).map_err(|error| {
             let error = files::or_full_disk(error, executable);
             match self.layout {
                 // The layout gives sections addresses, which may conflict with a linker script of the project.

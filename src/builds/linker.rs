@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::{recipe::Recipe, tool};
-use crate::{error::Result, model::Layout};
+use crate::{error::Result, model::Layout, process::sandbox::Task};
 
 /// The linker programs that rbench distinguishes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,7 +115,7 @@ impl Linker {
         let mut command = recipe.command(&arguments, Path::new("version-only"));
         let what =
             || format!("cannot determine the version of the linker of {}", recipe.output.display());
-        let output = tool::run(&mut command, what)?;
+        let output = tool::run(&mut command, Task::Execute, what)?;
         let text = String::from_utf8_lossy(&output.stdout);
         Ok(Self {
             family: Family::parse(&text),

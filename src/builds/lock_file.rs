@@ -37,6 +37,7 @@ impl BuildEnv<'_> {
         &self,
         source: Source<'_>,
         context: &CargoContext,
+        compiler: &str,
     ) -> Result<LockFile> {
         let lock = source.checkout.join(&self.workspace).join(NAME);
         let added = Added::find(source.checkout);
@@ -51,6 +52,10 @@ impl BuildEnv<'_> {
         }
         let what = || format!("cannot give {} a {NAME}", source.version);
         added.note(&self.workspace)?;
+        // A link would lead the copy out of the checkout.
+        if lock.is_symlink() {
+            fs::remove_file(&lock).context(Exit::Build, what)?;
+        }
         let resolved = self.cache_dirs.resolved_lock(&self.workspace);
         let known = [self.users_workspace.join(NAME), resolved.clone()];
         if let Some(known) = known.iter().find(|path| is_lock_file(path)) {
@@ -63,6 +68,7 @@ impl BuildEnv<'_> {
         if lock.exists() {
             fs::remove_file(&lock).context(Exit::Build, what)?;
         }
+        self.fetch(source, context, compiler);
         // Cargo writes the lock file. This directory stands in for a compilation's, whose key depends on the lock.
         files::point(&self.cache_dirs.resolved().join("src"), source.checkout)?;
         self.activate(&self.cache_dirs.resolved())?;

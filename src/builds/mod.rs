@@ -17,6 +17,7 @@ mod default_link;
 mod discovery;
 mod environment;
 mod features;
+mod fetch;
 pub mod files;
 mod inputs;
 mod key;
@@ -41,6 +42,7 @@ use std::{ffi::OsString, process::ExitCode};
 pub use build_env::{BuildEnv, Event, Observer, Source, VersionFiles};
 pub use cache_dirs::{CacheDirs, CacheLock, PACKED, cache_directory};
 pub use compilation::{Compilation, CompilationRecord, CompiledTarget, PackedBuilds};
+pub use compile::PARTS;
 pub use compile_time::{CompileTime, TimedCompilation};
 pub use config::ConfigFiles;
 pub use default_link::ListedExecutable;
@@ -64,6 +66,7 @@ pub fn run_as_tool() -> Option<ExitCode> {
         Role::Linker => Some(wrapper::run_as_linker(arguments)),
         Role::Tracer => Some(crate::process::trace::run_as_tracer(arguments.into_iter())),
         Role::Supervisor => Some(supervisor::main(&arguments)),
+        Role::Sandbox => Some(crate::process::sandbox::run_as_sandbox(&arguments)),
         Role::Keeper => Some(crate::process::run_as_keeper()),
         Role::Control => Some(crate::process::run_as_control()),
     }

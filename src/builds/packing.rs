@@ -13,7 +13,6 @@ use std::{
     fs::{self, File},
     io::{self, BufReader, Read},
     path::{Component, Path, PathBuf},
-    process::Command,
 };
 
 use rbench_code::elf::{Digest, loadable_digest};
@@ -35,6 +34,7 @@ use crate::{
     error::{Context, Error, Exit, Result},
     model::Layout,
     pack::PackedFile,
+    process::sandbox::Task,
 };
 
 /// The directory, in that of a recipe, of the link's inputs by their former paths.
@@ -358,8 +358,10 @@ impl Reproduced {
         };
         let arguments = linker.arguments(&wanted, staging);
         let (archive, output) = (staging.join(REPRODUCED), staging.join("reproduced"));
-        tool::run(&mut recipe.command(&arguments, &output), || what.to_owned())
-            .map_err(|error| files::or_full_disk(error, staging))?;
+        tool::run(&mut recipe.command(&arguments, &output), Task::Link(staging), || {
+            what.to_owned()
+        })
+        .map_err(|error| files::or_full_disk(error, staging))?;
         let read = || {
             let file = BufReader::new(File::open(&archive)?);
             let read = Self::unpack(file, &staging.join(INPUTS))?;
@@ -448,14 +450,12 @@ fn linker_program(recipe: &Recipe, linker: &Linker, what: &str) -> Result<(PathB
     if linker.through_driver {
         for name in [LLD, "ld", "lld"] {
             let asks = format!("-print-prog-name={name}");
-            let mut command = Command::new(&recipe.linker);
+            let mut command = recipe.program(&recipe.linker);
             command
-                .current_dir(&recipe.directory)
-                .envs(recipe.environment.iter().map(|(name, value)| (name, value)))
                 .args(recipe.arguments.iter().filter(|word| chooses_linker(word)))
                 .args(&linker.instead)
                 .arg(asks);
-            if let Ok(output) = tool::run(&mut command, || what.to_owned()) {
+            if let Ok(output) = tool::run(&mut command, Task::Execute, || what.to_owned()) {
                 let path = String::from_utf8_lossy(&output.stdout).trim().to_owned();
                 candidates.extend(on_path(recipe, Path::new(&path)));
             }
@@ -464,7 +464,8 @@ fn linker_program(recipe: &Recipe, linker: &Linker, what: &str) -> Result<(PathB
         candidates.extend(on_path(recipe, Path::new(&recipe.linker)));
     }
     let is_it = |program: &PathBuf| {
-        let output = tool::run(Command::new(program).arg("--version"), || what.to_owned());
+        let mut command = recipe.program(program);
+        let output = tool::run(command.arg("--version"), Task::Execute, || what.to_owned());
         output.is_ok_and(|output| {
             String::from_utf8_lossy(&output.stdout).lines().next() == Some(&linker.version)
         })
@@ -474,9 +475,9 @@ fn linker_program(recipe: &Recipe, linker: &Linker, what: &str) -> Result<(PathB
     // The `ld.lld` of a toolchain only starts the real one beside its directory.
     let real = found.parent().and_then(Path::parent).map(|above| above.join("rust-lld"));
     let program = real.filter(|real| real.is_file()).unwrap_or(found);
-    let mut loader = Command::new(&program);
+    let mut loader = recipe.program(&program);
     loader.env("LD_TRACE_LOADED_OBJECTS", "1");
-    let listed = tool::run(&mut loader, || what.to_owned())?;
+    let listed = tool::run(&mut loader, Task::Execute, || what.to_owned())?;
     let libraries = loaded_libraries(&String::from_utf8_lossy(&listed.stdout));
     Ok((program, libraries))
 }

@@ -98,14 +98,19 @@ impl Recipe {
 
     /// The command that links again, with `extra` arguments at the end, to `output`.
     pub fn command(&self, extra: &[String], output: &Path) -> Command {
-        let mut command = Command::new(&self.linker);
+        let mut command = self.program(&self.linker);
+        command.args(&self.arguments).args(extra).arg("-o").arg(output);
+        command
+    }
+
+    /// A program in the directory and the environment of the link.
+    pub fn program(&self, program: impl AsRef<OsStr>) -> Command {
+        let mut command = Command::new(program);
         command
             .current_dir(&self.directory)
-            .envs(self.environment.iter().map(|(name, value)| (name, value)))
-            .args(&self.arguments)
-            .args(extra)
-            .arg("-o")
-            .arg(output);
+            .env_clear()
+            .envs(std::env::vars_os())
+            .envs(self.environment.iter().map(|(name, value)| (name, value)));
         command
     }
 

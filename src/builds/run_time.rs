@@ -231,7 +231,7 @@ fn runner<'c>(
 }
 
 /// The platform of the compiler itself, in the output of `rustc -vV`.
-fn host_of(rustc: &str) -> &str {
+pub(super) fn host_of(rustc: &str) -> &str {
     rustc.lines().find_map(|line| line.strip_prefix("host: ")).unwrap_or_default()
 }
 

@@ -28,7 +28,10 @@ use super::{
 };
 use crate::{
     error::{Context, Exit, Result},
-    process::{Interrupt, end_with_this_process, first_readable},
+    process::{
+        Interrupt, end_with_this_process, first_readable,
+        sandbox::{AtRequest, Confined, Task, enter, pass_confinement},
+    },
 };
 
 /// Wraps `command`, whose environment is explicit, in a supervisor that shares the lock.
@@ -47,6 +50,7 @@ pub fn supervised(command: &Command, lock: &CacheLock) -> Result<Command> {
     if let Some(directory) = command.get_current_dir() {
         supervisor.current_dir(directory);
     }
+    pass_confinement(&mut supervisor, Task::Compile);
     end_with_this_process(&mut supervisor, Signal::TERM);
     Ok(supervisor)
 }
@@ -70,12 +74,14 @@ pub fn main(arguments: &[OsString]) -> ExitCode {
 }
 
 fn supervise(command: &mut Command) -> io::Result<ExitStatus> {
+    let confined = enter(AtRequest::End)?;
     let interrupt =
         Interrupt::on_signals_in_order().map_err(|error| io::Error::other(error.to_string()))?;
     // Processes whose parents have ended become children of this one, which can then wait for them.
     set_child_subreaper(Some(getpid()))?;
     command.stdin(Stdio::null()).process_group(0);
     end_with_this_process(command, Signal::KILL);
+    Confined::confine(confined.as_ref(), command)?;
     let mut child = command.spawn()?;
     let group = Pid::from_child(&child);
     thread::Builder::new().spawn(move || {

@@ -2,7 +2,7 @@
 
 use std::{
     ffi::OsStr,
-    fs,
+    fs, io,
     os::unix::process::CommandExt,
     path::PathBuf,
     process::{Command, ExitCode, Output, Stdio},
@@ -14,31 +14,53 @@ use tracing::{debug, info};
 
 use super::cargo::CargoContext;
 use crate::{
-    error::{Error, Exit, Result},
+    error::{Context as _, Error, Exit, Result},
     model::secret::{PLACEHOLDER, is_secret, shown_cargo_args},
-    process::end_with_this_process,
+    process::{
+        end_with_this_process,
+        sandbox::{self, Task},
+    },
     shell::quoted,
 };
 
 /// The number of lines of a tool's output that an error shows.
 const TAIL_LINES: usize = 30;
 
-/// Runs a tool to its end with its output captured; fails if it cannot be run or fails. `what` describes the failed
-/// operation: "cannot link bench target `parse`".
-pub fn run(command: &mut Command, what: impl Fn() -> String) -> Result<Output> {
-    run_or(command, Exit::Build, what)
+/// Runs a tool that reads or runs something of a commit to its end, in the sandbox if there is one, with its output
+/// captured; fails if it cannot be run or fails. Its environment is explicit. `what` describes the failed operation:
+/// "cannot link bench target `parse`".
+pub fn run(command: &mut Command, task: Task<'_>, what: impl Fn() -> String) -> Result<Output> {
+    info!("running: {}", shown(command));
+    let outer = sandbox::confined(command, task).context(Exit::Build, &what)?;
+    let output = output(outer, command);
+    successful(command, output, Exit::Build, what)
 }
 
-/// Like `run`, with another exit code if the tool runs and fails, for tools that work on something of the user's.
+/// Runs a tool that works on something of the user's, outside of the sandbox; `exit` is the exit code if it fails.
 pub fn run_or(command: &mut Command, exit: Exit, what: impl Fn() -> String) -> Result<Output> {
-    end_with_this_process(command, Signal::KILL);
     info!("running: {}", shown(command));
+    let output = output(None, command);
+    successful(command, output, exit, what)
+}
+
+/// Runs `outer`, which runs `command`, or `command` itself.
+fn output(outer: Option<Command>, command: &mut Command) -> io::Result<Output> {
+    let mut outer = outer;
+    let run = outer.as_mut().unwrap_or(command);
+    end_with_this_process(run, Signal::KILL);
     let start = Instant::now();
-    let output = command
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|error| cannot_start(command.get_program(), &error, what()))?;
-    debug!(took = ?start.elapsed(), "{} ended with {}", command.get_program().display(), output.status);
+    let output = run.stdin(Stdio::null()).output();
+    debug!(took = ?start.elapsed(), "{} has ended", run.get_program().display());
+    output
+}
+
+fn successful(
+    command: &Command,
+    output: io::Result<Output>,
+    exit: Exit,
+    what: impl Fn() -> String,
+) -> Result<Output> {
+    let output = output.map_err(|error| cannot_start(command.get_program(), &error, what()))?;
     if output.status.success() {
         return Ok(output);
     }
@@ -55,10 +77,10 @@ pub fn run_or(command: &mut Command, exit: Exit, what: impl Fn() -> String) -> R
 }
 
 /// The error for a tool that could not be started.
-pub fn cannot_start(program: &OsStr, error: &std::io::Error, what: String) -> Error {
+pub fn cannot_start(program: &OsStr, error: &io::Error, what: String) -> Error {
     let failure = Error::new(Exit::Build, what)
         .cause(format!("cannot start `{}`: {error}", program.display()));
-    if error.kind() == std::io::ErrorKind::NotFound {
+    if error.kind() == io::ErrorKind::NotFound {
         failure.hint(format!("install `{}` or put it on the PATH", program.display()))
     } else {
         failure
@@ -139,7 +161,7 @@ pub fn sysroot(context: &CargoContext) -> Result<PathBuf> {
 
 fn query(context: &CargoContext, argument: &str) -> Result<String> {
     let what = || format!("cannot run the compiler for {}", context.directory.display());
-    let output = run(&mut context.rustc_command(&[argument.into()]), what)?;
+    let output = run(&mut context.rustc_command(&[argument.into()]), Task::Compile, what)?;
     Ok(String::from_utf8_lossy(&output.stdout).trim_end().to_owned())
 }
 

@@ -19,11 +19,11 @@ use std::{
 use super::{files, key::KeyMaker, recipe::Recipe, tool};
 use crate::{
     error::{Context, Error, Exit, Result},
-    process::{CONTROL_ARGUMENT, KEEPER, trace::TRACER},
+    process::{CONTROL_ARGUMENT, KEEPER, sandbox::SANDBOX, trace::TRACER},
 };
 
-/// Passes the directory of the wrapper and the shims to the wrapper.
-pub const BIN_VARIABLE: &str = "RBENCH_BIN";
+/// Passes the directory of the compilation, in which the shims are made, to the wrapper.
+pub const HOME_VARIABLE: &str = "RBENCH_HOME";
 /// Passes the user's own `RUSTC_WORKSPACE_WRAPPER`, which then runs rustc.
 pub const USERS_WRAPPER_VARIABLE: &str = "RBENCH_WORKSPACE_WRAPPER";
 /// Passes the linker for the shim to run, if the user chose one.
@@ -59,8 +59,8 @@ pub fn run_as_rustc(args: &[OsString]) -> ExitCode {
     }
     if is_bench_target(arguments) || is_wanted_program() {
         let linker = chosen_linker(arguments);
-        if let Some(bin) = std::env::var_os(BIN_VARIABLE) {
-            let shim = match install_shim(Path::new(&bin), linker.as_deref()) {
+        if let Some(home) = std::env::var_os(HOME_VARIABLE) {
+            let shim = match install_shim(Path::new(&home), linker.as_deref()) {
                 Ok(shim) => shim,
                 Err(error) => {
                     anstream::eprintln!("error: {error}");
@@ -191,7 +191,7 @@ pub const WRAPPER: &str = "cargo-rbench-rustc";
 pub const SUPERVISOR: &str = "cargo-rbench-supervisor";
 
 /// The directory of the linker shims, below the wrapper's.
-const SHIMS: &str = "cargo-rbench-linkers";
+pub const SHIMS: &str = "cargo-rbench-linkers";
 
 /// The shim for the target's default linker. rustc infers the kind of linker from the file stem; for an unknown stem,
 /// it assumes the target's default.
@@ -212,6 +212,8 @@ pub enum Role {
     Tracer,
     /// `cargo-rbench-keeper`, by rbench itself.
     Keeper,
+    /// `cargo-rbench-sandbox <program> <arguments>`, by rbench itself.
+    Sandbox,
     /// `cargo-rbench --bench --rbench-protocol …`, by rbench itself: the benchmark that it measures beside those of a user.
     Control,
 }
@@ -228,6 +230,8 @@ impl Role {
             Self::Tracer
         } else if path == Path::new(KEEPER) {
             Self::Keeper
+        } else if path == Path::new(SANDBOX) {
+            Self::Sandbox
         } else if path.parent().and_then(Path::file_name) == Some(OsStr::new(SHIMS)) {
             Self::Linker
         } else if arguments.get(1).is_some_and(|argument| argument == CONTROL_ARGUMENT) {

@@ -21,6 +21,7 @@ mod pack;
 mod pull;
 mod push;
 mod run;
+pub mod sandbox;
 mod selftest;
 mod site;
 mod start;

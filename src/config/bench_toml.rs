@@ -24,7 +24,8 @@ use crate::{
     error::{Context as _, Error, Exit, Result},
     model::{
         BenchTarget, Benchmark, ClockReadings, CompileSettings, HarnessKind, InterimAnalyses,
-        Metric, Mode, Setup, SetupRule, Setups, Variant, variables::PassedNames,
+        Metric, Mode, SandboxExceptions, Setup, SetupRule, Setups, Variant,
+        variables::PassedNames,
     },
     shell::quoted,
 };
@@ -61,6 +62,7 @@ pub(super) struct Tables {
     setup: Option<SetupTable>,
     pub(super) gate: GateTable,
     store: StoreTable,
+    sandbox: SandboxTable,
     harness: Vec<Spanned<HarnessTable>>,
     command: Vec<Spanned<CommandTable>>,
     #[serde(deserialize_with = "variant::named")]
@@ -138,6 +140,17 @@ pub(super) struct GateTable {
 struct StoreTable {
     #[serde(deserialize_with = "file")]
     path: Option<PathBuf>,
+}
+
+/// `[sandbox]`: what code of the project may do besides what the sandbox allows.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+struct SandboxTable {
+    #[serde(deserialize_with = "places")]
+    read: Vec<String>,
+    #[serde(deserialize_with = "places")]
+    write: Vec<String>,
+    unix_sockets: bool,
 }
 
 /// `[[harness]]`: the harness of a bench target that rbench cannot recognize.
@@ -312,6 +325,20 @@ impl BenchToml {
     /// The path of the store, in the workspace or absolute.
     pub fn store(&self, workspace: &Path) -> PathBuf {
         workspace.join(self.tables.store.path.as_deref().unwrap_or(Path::new(STORE)))
+    }
+
+    /// What code of the project may do besides what the sandbox allows; `home` is the user's.
+    pub fn sandbox(&self, home: Option<&Path>) -> SandboxExceptions {
+        let SandboxTable { read, write, unix_sockets } = &self.tables.sandbox;
+        let place = |text: &String| match text.strip_prefix("~/") {
+            Some(rest) => home.map(|home| home.join(rest)),
+            None => Some(text.into()),
+        };
+        SandboxExceptions {
+            read: read.iter().filter_map(place).collect(),
+            write: write.iter().filter_map(place).collect(),
+            unix_sockets: *unix_sockets,
+        }
     }
 
     /// The harness that `[[harness]]` sets for a bench target.
@@ -494,6 +521,17 @@ fn metric_tables<'de, D: Deserializer<'de>>(
             "`{name}` has no settings of its own; the metrics that have are {}",
             names.join(", ")
         ))),
+    }
+}
+
+/// Files and directories: absolute, or of the user's home, since each version has a checkout of its own.
+fn places<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    let all: Vec<String> = Vec::deserialize(deserializer)?;
+    match all.iter().find(|one| !one.starts_with('/') && !one.starts_with("~/")) {
+        Some(other) => Err(D::Error::custom(format!(
+            "`{other}` does not begin with `/` or `~/`; what is in the repository is open anyway"
+        ))),
+        None => Ok(all),
     }
 }
 

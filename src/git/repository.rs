@@ -1,6 +1,9 @@
 //! The user's repository: its location, its identity, and handles that cannot write into it.
 
-use std::path::{Path, PathBuf};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use git2::{ErrorClass, ErrorCode, RepositoryOpenFlags, Sort};
 
@@ -75,6 +78,24 @@ impl Repository {
     pub(super) fn common_directory(&self) -> PathBuf {
         let directory = self.git.commondir();
         directory.canonicalize().unwrap_or_else(|_| directory.to_owned())
+    }
+
+    /// The directories with its objects: its own, and those that it borrows from other repositories.
+    pub fn object_directories(&self) -> Vec<PathBuf> {
+        let mut all = vec![self.common_directory().join("objects")];
+        let mut next = 0;
+        while let Some(directory) = all.get(next) {
+            let borrowed = fs::read_to_string(directory.join("info/alternates"));
+            let borrowed: Vec<PathBuf> = borrowed
+                .unwrap_or_default()
+                .lines()
+                .map(|line| directory.join(line))
+                .filter(|path| !all.contains(path))
+                .collect();
+            all.extend(borrowed);
+            next += 1;
+        }
+        all
     }
 
     /// Rejects a repository without a working tree, which cannot contain a workspace.

@@ -21,7 +21,10 @@ use std::{
 use rustix::process::{Pid, Signal, getpid, set_child_subreaper};
 use serde::{Deserialize, Serialize};
 
-use super::child::{self, Usage, end_with_this_process};
+use super::{
+    child::{self, Usage, end_with_this_process},
+    sandbox::{self, AtRequest, Confined},
+};
 use crate::model::Resources;
 
 /// The resources of an ended child.
@@ -106,6 +109,7 @@ fn send(bytes: &[u8]) -> io::Result<()> {
 }
 
 fn launch(program: &Path, arguments: impl Iterator<Item = OsString>) -> io::Result<Account> {
+    let confined = sandbox::enter(AtRequest::Wait)?;
     outlive_requests_to_end()?;
     // Processes that the child leaves behind become children of this one, which shows that there are some.
     set_child_subreaper(Some(getpid()))?;
@@ -113,6 +117,7 @@ fn launch(program: &Path, arguments: impl Iterator<Item = OsString>) -> io::Resu
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::null());
     end_with_this_process(&mut command, Signal::KILL);
+    Confined::confine(confined.as_ref(), &mut command)?;
     fork_and_report_floor(&mut command, floor_writer);
     let clock = Instant::now();
     let child = Pid::from_child(&command.spawn()?);

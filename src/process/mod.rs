@@ -3,6 +3,7 @@
 
 mod child;
 pub mod counting;
+mod filter;
 pub mod interleaving;
 mod interrupt;
 mod invocation;
@@ -12,6 +13,7 @@ mod output;
 mod preload;
 mod readable;
 mod run;
+pub mod sandbox;
 mod scratch;
 mod setup;
 mod stand_still;

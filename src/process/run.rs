@@ -24,6 +24,7 @@ use super::{
     launcher::{self, Account, ReportReader},
     output::{Capture, Output},
     readable::first_readable,
+    sandbox::{Task, in_sandbox, is_confined, pass_confinement},
     stand_still::{TICK, cpu_time},
     trace,
 };
@@ -209,6 +210,7 @@ fn spawn(
     if let Some(counting) = &invocation.allocations {
         counting.apply(&mut command);
     }
+    pass_confinement(&mut command, Task::Execute);
     // Its own group: it is signalled as one, and a Ctrl-C at the terminal does not reach it.
     command.process_group(0);
     end_with_this_process(&mut command, Signal::KILL);
@@ -228,10 +230,11 @@ fn command(invocation: &Invocation) -> std::io::Result<(Command, Option<ReportRe
         let (command, report) = launcher::command(launcher, &invocation.program)?;
         return Ok((command, Some(report)));
     }
-    let mut command = match &invocation.counting {
+    let command = match &invocation.counting {
         Some(counting) => counting.command(&invocation.program),
         None => Command::new(&invocation.program),
     };
+    let mut command = if is_confined() { in_sandbox(&command)? } else { command };
     command.stdin(Stdio::null());
     Ok((command, None))
 }

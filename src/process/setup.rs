@@ -33,6 +33,7 @@ use super::{
     child::{self, ExitWatch, end_with_this_process},
     interrupt::Interrupt,
     readable::first_readable,
+    sandbox::{self, AtRequest, Confined, Task, pass_confinement},
 };
 use crate::{
     error::{Context, Error, Exit, Result},
@@ -190,6 +191,7 @@ impl Keeper {
             Some(lock) => command.stdout(lock.try_clone()?),
             None => command.stdout(Stdio::null()),
         };
+        pass_confinement(&mut command, Task::Execute);
         let process = child::spawn_keeper(&mut command)?;
         Ok(Self { process, socket: BufReader::new(own) })
     }
@@ -240,6 +242,7 @@ pub fn run_as_keeper() -> ExitCode {
 }
 
 fn keep() -> io::Result<()> {
+    let confined = sandbox::enter(AtRequest::Wait)?;
     let interrupt =
         Interrupt::on_signals_in_order().map_err(|error| io::Error::other(error.to_string()))?;
     set_child_subreaper(Some(getpid()))?;
@@ -253,7 +256,7 @@ fn keep() -> io::Result<()> {
             break;
         }
         let reply: Reply = match serde_json::from_str(&line) {
-            Ok(Request::Run(command)) => command.run(&[&socket, &interrupt]),
+            Ok(Request::Run(command)) => command.run(confined.as_ref(), &[&socket, &interrupt]),
             Ok(Request::AtEnd(command)) => {
                 at_end.push(command);
                 None
@@ -267,7 +270,8 @@ fn keep() -> io::Result<()> {
         }
     }
     // Nothing stops the clean-up but its own time limits.
-    for failure in at_end.iter().rev().filter_map(|command| command.run(&[])) {
+    let confined = confined.as_ref();
+    for failure in at_end.iter().rev().filter_map(|command| command.run(confined, &[])) {
         let _ = send(&socket, &failure);
     }
     end_descendants();
@@ -276,12 +280,12 @@ fn keep() -> io::Result<()> {
 
 impl SetupCommand {
     /// Runs the command in the keeper; none if it succeeds. Ends it at its timeout, and when one of `stops` is readable.
-    fn run(&self, stops: &[&dyn AsFd]) -> Option<Failure> {
+    fn run(&self, confined: Option<&Confined>, stops: &[&dyn AsFd]) -> Option<Failure> {
         let failure = |reason: String, tail: String| {
             let Self { key, script, directory, .. } = self.clone();
             Some(Failure { key, script, directory, reason, tail })
         };
-        let (ending, output) = match self.run_to_the_end(stops) {
+        let (ending, output) = match self.run_to_the_end(confined, stops) {
             Ok(ended) => ended,
             Err(error) => return failure(error.to_string(), String::new()),
         };
@@ -296,7 +300,11 @@ impl SetupCommand {
         failure(reason, output)
     }
 
-    fn run_to_the_end(&self, stops: &[&dyn AsFd]) -> io::Result<(CommandEnd, String)> {
+    fn run_to_the_end(
+        &self,
+        confined: Option<&Confined>,
+        stops: &[&dyn AsFd],
+    ) -> io::Result<(CommandEnd, String)> {
         // A file and no pipe: a server that it leaves behind may write long after its end.
         let mut output = tempfile::tempfile()?;
         let mut command = Command::new("sh");
@@ -305,6 +313,7 @@ impl SetupCommand {
         command.env_clear();
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         end_with_this_process(&mut command, Signal::KILL);
+        Confined::confine(confined, &mut command)?;
         let mut shell = command.spawn()?;
         let id = Pid::from_child(&shell);
         let watch = ExitWatch::start(id)?;

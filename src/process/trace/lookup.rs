@@ -1,11 +1,9 @@
 //! Determines the files that a system call looks for, and makes the kernel stop a program at such calls, at others that
 //! may not be private, at waits for a deadline, and at readings of a clock without the C library.
 
-#![expect(unsafe_code, reason = "no maintained safe wrapper of seccomp is among the dependencies")]
-
 use std::{
     ffi::OsString,
-    fs, io,
+    fs,
     os::unix::ffi::OsStringExt,
     path::{Path, PathBuf},
 };
@@ -17,6 +15,9 @@ use super::{
     private::{PRIVATE, PRIVATE_IF, PrivateIf},
     processor::{Registers, system_call},
     ptrace::{Memory, Tid},
+};
+use crate::process::filter::{
+    ARCHITECTURE, NUMBER, OF_ARCHITECTURE, argument, end, if_equal, instruction, load,
 };
 
 /// A watched system call.
@@ -170,18 +171,6 @@ fn process_path(tid: Tid, path: PathBuf) -> PathBuf {
     }
 }
 
-#[cfg(target_arch = "x86_64")]
-const ARCHITECTURE: u32 = 0xc000_003e;
-#[cfg(target_arch = "aarch64")]
-const ARCHITECTURE: u32 = 0xc000_00b7;
-
-/// Offset of the system call's number in the kernel's data.
-const NUMBER: u32 = 0;
-/// Offset of the architecture.
-const OF_ARCHITECTURE: u32 = 4;
-/// Offset of the arguments, eight bytes each.
-const ARGUMENTS: u32 = 16;
-
 /// The filter's instructions for the kernel. Call it before a fork, since it allocates.
 pub(super) fn filter() -> Vec<sock_filter> {
     let is = |value, jump| if_equal(value, jump, 0);
@@ -226,43 +215,4 @@ fn stop_at(wait: &Wait) -> [sock_filter; 8] {
         if_equal(0, 1, 0),
         end(libc::SECCOMP_RET_TRACE),
     ]
-}
-
-/// Loads the lower half of an argument. A non-null address whose lower half is 0 does not occur.
-fn argument(index: usize) -> sock_filter {
-    load(ARGUMENTS + 8 * u32::try_from(index).unwrap_or_default())
-}
-
-fn load(offset: u32) -> sock_filter {
-    instruction(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, offset, 0, 0)
-}
-
-/// Skips `then` instructions if the loaded value is `value`, otherwise `otherwise` instructions.
-fn if_equal(value: u32, then: u8, otherwise: u8) -> sock_filter {
-    instruction(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, value, then, otherwise)
-}
-
-fn end(action: u32) -> sock_filter {
-    instruction(libc::BPF_RET | libc::BPF_K, action, 0, 0)
-}
-
-fn instruction(code: u32, k: u32, jt: u8, jf: u8) -> sock_filter {
-    sock_filter { code: u16::try_from(code).unwrap_or_default(), jt, jf, k }
-}
-
-/// Applies a filter to this process and to all its children. It needs no privilege, because it also forbids children to
-/// gain any.
-pub(super) fn apply_filter(program: &[sock_filter]) -> io::Result<()> {
-    let program = libc::sock_fprog {
-        len: u16::try_from(program.len()).unwrap_or_default(),
-        filter: program.as_ptr().cast_mut(),
-    };
-    // SAFETY: the kernel reads as many instructions as there are, and writes nothing.
-    let result = unsafe {
-        match libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) {
-            0 => libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const program),
-            failed => failed,
-        }
-    };
-    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }

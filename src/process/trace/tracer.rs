@@ -33,7 +33,9 @@ use super::{
 };
 use crate::process::{
     child::{Usage, end_with_this_process},
+    filter::apply_filter,
     launcher::{self, Account, ReportReader, outlive_requests_to_end, report},
+    sandbox::{self, AtRequest, Confined},
 };
 
 /// The part of a stack that is searched for return addresses, in bytes.
@@ -63,6 +65,7 @@ pub fn run_as_tracer(arguments: impl Iterator<Item = OsString>) -> ExitCode {
 }
 
 fn launch(mut arguments: impl Iterator<Item = OsString>) -> io::Result<Account> {
+    let confined = sandbox::enter(AtRequest::Wait)?;
     outlive_requests_to_end()?;
     let plan = fs::read(arguments.next().unwrap_or_default())?;
     let plan: Plan = serde_json::from_slice(&plan)?;
@@ -70,6 +73,7 @@ fn launch(mut arguments: impl Iterator<Item = OsString>) -> io::Result<Account> 
     let mut command = Command::new(arguments.next().unwrap_or_default());
     command.args(arguments).stdin(Stdio::null());
     end_with_this_process(&mut command, Signal::KILL);
+    Confined::confine(confined.as_ref(), &mut command)?;
     let clock = Instant::now();
     let traced = trace(&mut command, &plan, ahead);
     let wall = clock.elapsed();
@@ -92,7 +96,7 @@ fn trace(command: &mut Command, plan: &Plan, ahead: u32) -> io::Result<Traced> {
     let filter = lookup::filter();
     let begin = move || {
         ptrace::trace_me()?;
-        lookup::apply_filter(&filter)
+        apply_filter(&filter)
     };
     // SAFETY: between fork and exec, the closure makes system calls and allocates nothing.
     unsafe {

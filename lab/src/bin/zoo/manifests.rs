@@ -133,7 +133,7 @@ fn workspaces() -> Vec<Shape> {
             )
             .replace("Cargo.toml", "[dev-dependencies]", "[dependencies]\nsibling = { path = \"../sibling\" }\n\n[dev-dependencies]")
             .two_commits()
-            .run("compare --quick --exact --filter sum", exit(3).has("sibling").has("outside of the repository").lacks("RBENCH_BIN")),
+            .run("compare --quick --exact --filter sum", exit(3).has("sibling").has("outside of the repository").lacks("RBENCH_HOME")),
         Shape::new("a git dependency without a network", "C11")
             .quick()
             .replace("Cargo.toml", "[dev-dependencies]", "[dependencies]\nabsent = { git = \"https://example.invalid/absent\" }\n\n[dev-dependencies]")
