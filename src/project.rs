@@ -293,7 +293,7 @@ impl Project {
             places.objects = self.repository.object_directories();
             places.caches = vec![cache_dirs.outside().to_owned(), cache_dirs.storage().to_owned()];
             places.build_path = cache_dirs.build_path();
-            places.compiled_into = PARTS.into_iter().chain(["src"]).collect();
+            places.written = PARTS.into_iter().chain(["src"]).collect();
             places.temporary = cache_dirs.temporary();
             places.cargo_configs.clone_from(&configs.above);
             let home = places.home.clone();

@@ -347,7 +347,7 @@ impl BuildEnv<'_> {
             .args(LIBRARY_FLAGS.split(' '))
             .arg("-o")
             .args([&unfinished, &source_file]);
-        tool::run(&mut command, Task::Compile, what)?;
+        tool::run(&mut command, Task::Run, what)?;
         fs::rename(&unfinished, &library).context(Exit::Build, what)?;
         Ok(library)
     }

@@ -37,7 +37,7 @@ pub(super) fn metadata(
     let mut command = context.command(&cargo::metadata(context, settings));
     // Cargo caches rustc's answers there, so it need not ask again when it compiles.
     command.env("CARGO_TARGET_DIR", &context.target_dir);
-    let output = tool::run(&mut command, Task::Compile, what)
+    let output = tool::run(&mut command, Task::Run, what)
         .map_err(|error| explain_outside(error, context))?;
     MetadataCommand::parse(String::from_utf8_lossy(&output.stdout)).context(Exit::Build, what)
 }
@@ -129,7 +129,7 @@ impl Workspace {
             command.env("CARGO_TARGET_DIR", &context.target_dir);
             // Cargo before 1.44 has no such command. It then refuses targets whose features are off.
             let Ok(output) =
-                tool::run(&mut command, Task::Compile, || "cannot ask for features".to_owned())
+                tool::run(&mut command, Task::Run, || "cannot ask for features".to_owned())
             else {
                 return;
             };

@@ -455,7 +455,7 @@ fn linker_program(recipe: &Recipe, linker: &Linker, what: &str) -> Result<(PathB
                 .args(recipe.arguments.iter().filter(|word| chooses_linker(word)))
                 .args(&linker.instead)
                 .arg(asks);
-            if let Ok(output) = tool::run(&mut command, Task::Execute, || what.to_owned()) {
+            if let Ok(output) = tool::run(&mut command, Task::Run, || what.to_owned()) {
                 let path = String::from_utf8_lossy(&output.stdout).trim().to_owned();
                 candidates.extend(on_path(recipe, Path::new(&path)));
             }
@@ -465,7 +465,7 @@ fn linker_program(recipe: &Recipe, linker: &Linker, what: &str) -> Result<(PathB
     }
     let is_it = |program: &PathBuf| {
         let mut command = recipe.program(program);
-        let output = tool::run(command.arg("--version"), Task::Execute, || what.to_owned());
+        let output = tool::run(command.arg("--version"), Task::Run, || what.to_owned());
         output.is_ok_and(|output| {
             String::from_utf8_lossy(&output.stdout).lines().next() == Some(&linker.version)
         })
@@ -477,7 +477,7 @@ fn linker_program(recipe: &Recipe, linker: &Linker, what: &str) -> Result<(PathB
     let program = real.filter(|real| real.is_file()).unwrap_or(found);
     let mut loader = recipe.program(&program);
     loader.env("LD_TRACE_LOADED_OBJECTS", "1");
-    let listed = tool::run(&mut loader, Task::Execute, || what.to_owned())?;
+    let listed = tool::run(&mut loader, Task::Run, || what.to_owned())?;
     let libraries = loaded_libraries(&String::from_utf8_lossy(&listed.stdout));
     Ok((program, libraries))
 }

@@ -50,7 +50,7 @@ pub fn supervised(command: &Command, lock: &CacheLock) -> Result<Command> {
     if let Some(directory) = command.get_current_dir() {
         supervisor.current_dir(directory);
     }
-    pass_confinement(&mut supervisor, Task::Compile);
+    pass_confinement(&mut supervisor, Task::Run);
     end_with_this_process(&mut supervisor, Signal::TERM);
     Ok(supervisor)
 }

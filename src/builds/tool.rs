@@ -161,7 +161,7 @@ pub fn sysroot(context: &CargoContext) -> Result<PathBuf> {
 
 fn query(context: &CargoContext, argument: &str) -> Result<String> {
     let what = || format!("cannot run the compiler for {}", context.directory.display());
-    let output = run(&mut context.rustc_command(&[argument.into()]), Task::Compile, what)?;
+    let output = run(&mut context.rustc_command(&[argument.into()]), Task::Run, what)?;
     Ok(String::from_utf8_lossy(&output.stdout).trim_end().to_owned())
 }
 
@@ -172,7 +172,7 @@ mod tests {
     #[test]
     fn missing_tool_is_named_with_a_hint() {
         let mut command = Command::new("no-such-linker");
-        let error = run(&mut command, || "cannot link `parse`".to_owned()).unwrap_err();
+        let error = run(&mut command, Task::Run, || "cannot link `parse`".to_owned()).unwrap_err();
         let text = error.to_string();
         assert!(text.starts_with("cannot link `parse`\n  cannot start `no-such-linker`"), "{text}");
         assert!(text.contains("hint: install `no-such-linker`"), "{text}");
@@ -183,7 +183,8 @@ mod tests {
         let mut command = Command::new("false");
         command.args(["--config", "env.A='s3cret'"]).env("RBENCH_X_TOKEN", "s3cret");
         assert_eq!(shown(&command), "RBENCH_X_TOKEN=VALUE false --config env.A=VALUE");
-        let text = run(&mut command, || "cannot ask".to_owned()).unwrap_err().to_string();
+        let text =
+            run(&mut command, Task::Run, || "cannot ask".to_owned()).unwrap_err().to_string();
         assert!(text.contains("the command was: false --config env.A=VALUE"), "{text}");
     }
 

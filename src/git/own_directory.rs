@@ -82,7 +82,7 @@ pub(super) fn write(
 }
 
 /// An object directory, and all those that it lists, each once.
-fn object_directories(objects: &Path) -> Vec<PathBuf> {
+pub(super) fn object_directories(objects: &Path) -> Vec<PathBuf> {
     let mut found = vec![objects.to_owned()];
     let mut open = vec![(objects.to_owned(), 0)];
     while let Some((directory, depth)) = open.pop() {

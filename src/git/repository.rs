@@ -1,12 +1,10 @@
 //! The user's repository: its location, its identity, and handles that cannot write into it.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use git2::{ErrorClass, ErrorCode, RepositoryOpenFlags, Sort};
 
+use super::own_directory::object_directories;
 use crate::{
     error::{Context, Error, Exit, Result},
     model::Variant,
@@ -80,22 +78,9 @@ impl Repository {
         directory.canonicalize().unwrap_or_else(|_| directory.to_owned())
     }
 
-    /// The directories with its objects: its own, and those that it borrows from other repositories.
+    /// The directories with objects that its checkouts use: its own, those that it borrows, and those of submodules.
     pub fn object_directories(&self) -> Vec<PathBuf> {
-        let mut all = vec![self.common_directory().join("objects")];
-        let mut next = 0;
-        while let Some(directory) = all.get(next) {
-            let borrowed = fs::read_to_string(directory.join("info/alternates"));
-            let borrowed: Vec<PathBuf> = borrowed
-                .unwrap_or_default()
-                .lines()
-                .map(|line| directory.join(line))
-                .filter(|path| !all.contains(path))
-                .collect();
-            all.extend(borrowed);
-            next += 1;
-        }
-        all
+        object_directories(&self.common_directory().join("objects"))
     }
 
     /// Rejects a repository without a working tree, which cannot contain a workspace.

@@ -210,7 +210,7 @@ fn spawn(
     if let Some(counting) = &invocation.allocations {
         counting.apply(&mut command);
     }
-    pass_confinement(&mut command, Task::Execute);
+    pass_confinement(&mut command, Task::Run);
     // Its own group: it is signalled as one, and a Ctrl-C at the terminal does not reach it.
     command.process_group(0);
     end_with_this_process(&mut command, Signal::KILL);

@@ -68,8 +68,8 @@ pub struct Places {
     pub caches: Vec<PathBuf>,
     /// A link to the active compilation, with the version's files in `src`.
     pub build_path: PathBuf,
-    /// What cargo and the compiler write below it.
-    pub compiled_into: Vec<&'static str>,
+    /// What code of the version writes below it.
+    pub written: Vec<&'static str>,
     /// The directory for temporary files.
     pub temporary: PathBuf,
 }
@@ -77,12 +77,10 @@ pub struct Places {
 /// What a process does for a commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Task<'a> {
-    /// Cargo or rustc: compiles the active version.
-    Compile,
-    /// A linker, which writes to this directory.
+    /// It compiles, traces, executes or sets up the active version.
+    Run,
+    /// It links to this directory.
     Link(&'a Path),
-    /// A benchmark or a command of a set-up.
-    Execute,
 }
 
 impl Places {
@@ -108,11 +106,9 @@ impl Places {
 
     /// What a process for this task may write, and read.
     pub(super) fn writable(&self, task: Task<'_>, exceptions: &SandboxExceptions) -> Vec<PathBuf> {
-        let at = |name: &str| self.build_path.join(name);
         let of_task = match task {
-            Task::Compile => self.compiled_into.iter().map(|part| at(part)).collect(),
+            Task::Run => self.written.iter().map(|part| self.build_path.join(part)).collect(),
             Task::Link(output) => vec![output.to_owned()],
-            Task::Execute => vec![at("target"), at("src")],
         };
         let everywhere = DEVICES.map(PathBuf::from).into_iter().chain([self.temporary.clone()]);
         of_task.into_iter().chain(everywhere).chain(exceptions.write.iter().cloned()).collect()
