@@ -7,6 +7,7 @@ mod packed;
 use std::{
     cell::OnceCell,
     collections::BTreeSet,
+    fs,
     path::{Path, PathBuf},
     process::Command,
 };
@@ -18,14 +19,14 @@ pub use packed::{PackPlaces, PackedProject};
 use crate::{
     builds::{
         BuildEnv, CacheDirs, CacheLock, ConfigFiles, Event, Observer, PARTS, Source, VersionFiles,
-        cache_directory, files, is_default_member, run_tool_or,
+        cache_directory, files, is_default_member, run_confined_tool_or, run_tool_or,
     },
     config::{BENCH_TOML, BenchToml},
     error::{Context, Error, Exit, Result},
     git::{Checkout, Checkouts, Repository, UNCOMMITTED},
     log,
     model::{BenchTarget, CompileSettings, Member, Members, TargetFilter, Version},
-    process::sandbox,
+    process::sandbox::{self, Task},
     secrets,
     shell::quoted,
     store::Store,
@@ -71,6 +72,7 @@ impl Project {
             Some(path) => here.join(path),
             None => nearest_manifest(&directory, &repository)?,
         };
+        sandbox::add_places(|places, _| places.inspected = inspected(repository.root()));
         let metadata = workspace_metadata(&directory, manifest)?;
         let workspace = canonical(metadata.workspace_root.as_std_path())?;
         if !workspace.starts_with(repository.root()) {
@@ -365,8 +367,23 @@ fn workspace_metadata(directory: &Path, manifest: Option<&Path>) -> Result<Metad
         metadata.current_dir(std::env::current_dir().unwrap_or_default()).manifest_path(manifest);
     }
     let what = || format!("cannot find a cargo workspace at {}", directory.display());
-    let output = run_tool_or(&mut metadata.cargo_command(), Exit::Usage, what)?;
+    let mut command = metadata.cargo_command();
+    command.env_clear().envs(secrets::environment_of_cargo());
+    // In CI, the working tree is that of a change, whose toolchain file chooses the cargo.
+    let output = run_confined_tool_or(&mut command, Task::Run, Exit::Usage, what)?;
     MetadataCommand::parse(String::from_utf8_lossy(&output.stdout)).context(Exit::Usage, what)
+}
+
+/// What cargo reads to find the workspace: the working tree without what is not part of a version, and the configurations
+/// above it.
+fn inspected(root: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(root).into_iter().flatten().flatten().map(|entry| entry.path());
+    let is_closed = |path: &PathBuf| [".git", ".rbench"].iter().any(|name| path.ends_with(name));
+    let configs = root
+        .ancestors()
+        .flat_map(|above| ["config.toml", "config"].map(|name| above.join(".cargo").join(name)))
+        .filter(|path| !sandbox::has_secret_of_cargo(path));
+    entries.filter(|path| !is_closed(path)).chain(configs).collect()
 }
 
 /// The members that cargo selects for a command with this manifest.

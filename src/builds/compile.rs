@@ -14,6 +14,7 @@ use std::{
     fs, io,
     os::unix::ffi::OsStrExt as _,
     path::{Path, PathBuf},
+    process::Command,
     sync::OnceLock,
     time::{Instant, SystemTime, UNIX_EPOCH},
 };
@@ -42,6 +43,7 @@ use super::{
 use crate::{
     error::{Context, Error, Exit, Result},
     model::{CompileSettings, Members, TargetFilter},
+    process::sandbox,
     shell,
 };
 
@@ -384,8 +386,26 @@ impl BuildEnv<'_> {
             command.env(wrapper::PROGRAMS_VARIABLE, "1");
         }
         info!("running: {}", tool::shown(&command));
-        let command = supervisor::supervised(&command, &self.lock)?;
-        run_cargo::compile(command, &version.to_string(), &job.log, self.observer, what, &hints)
+        let supervised = supervisor::supervised(&command, &self.lock)?;
+        let version = version.to_string();
+        run_cargo::compile(supervised, &version, &job.log, self.observer, what, &hints)
+            .map_err(|error| self.explain_refused(error, &command))
+    }
+
+    /// Adds to the error of a compilation what the sandbox refused, if that may be the reason: cargo is run again under
+    /// the tracer, and compiles what has failed.
+    fn explain_refused(&self, error: Error, command: &Command) -> Error {
+        if !sandbox::may_be_refused(&error.to_string()) {
+            return error;
+        }
+        self.note("looking for what the sandbox has refused: compiling again under the tracer");
+        let advice = sandbox::observe(command).map(|observed| sandbox::advice(&observed));
+        match advice {
+            Ok(advice) if !advice.is_empty() => {
+                advice.into_iter().fold(error, |error, line| error.hint(line))
+            }
+            _ => error.hint(sandbox::advice_without_files()),
+        }
     }
 
     fn compiled_target(

@@ -14,7 +14,7 @@ use super::{
     run_time::host_of,
     tool,
 };
-use crate::{error::Exit, process::sandbox};
+use crate::{error::Exit, process::sandbox, secrets};
 
 impl BuildEnv<'_> {
     /// Downloads what the version's lock file names, or what cargo chooses without one; `compiler` is the output of
@@ -28,7 +28,7 @@ impl BuildEnv<'_> {
         let manifest = directory.join("Cargo.toml");
         let mut command =
             context.command(&cargo::fetch(context, settings, &manifest, host_of(compiler)));
-        command.current_dir(self.cache_dirs.outside());
+        command.current_dir(self.cache_dirs.outside()).envs(secrets::withheld());
         let what = || format!("cannot download the dependencies of {}", source.version);
         if let Err(error) = tool::run_or(&mut command, Exit::Build, what) {
             debug!("{error}");

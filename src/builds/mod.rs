@@ -51,7 +51,7 @@ pub use features::features_off;
 pub use link::{BuildRecord, LinkedBuild};
 pub use lock_file::changed_dependencies;
 pub use packing::PackingPlaces;
-pub use tool::run_or as run_tool_or;
+pub use tool::{run_confined_or as run_confined_tool_or, run_or as run_tool_or};
 pub use version_builds::{BuildRequest, Compiled, TargetBuilds, VersionBuilds};
 pub use wrapper::{Role, this_executable};
 

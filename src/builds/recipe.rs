@@ -11,7 +11,10 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 use super::files;
-use crate::error::{Context, Error, Exit, Result};
+use crate::{
+    error::{Context, Error, Exit, Result},
+    secrets,
+};
 
 /// The name of a recipe's description in its directory.
 const FILE_NAME: &str = "recipe.json";
@@ -109,7 +112,7 @@ impl Recipe {
         command
             .current_dir(&self.directory)
             .env_clear()
-            .envs(std::env::vars_os())
+            .envs(secrets::environment())
             .envs(self.environment.iter().map(|(name, value)| (name, value)));
         command
     }

@@ -30,10 +30,20 @@ const TAIL_LINES: usize = 30;
 /// captured; fails if it cannot be run or fails. Its environment is explicit. `what` describes the failed operation:
 /// "cannot link bench target `parse`".
 pub fn run(command: &mut Command, task: Task<'_>, what: impl Fn() -> String) -> Result<Output> {
+    run_confined_or(command, task, Exit::Build, what)
+}
+
+/// Like [`run`], with another exit code if the tool fails, for tools that read the user's working tree.
+pub fn run_confined_or(
+    command: &mut Command,
+    task: Task<'_>,
+    exit: Exit,
+    what: impl Fn() -> String,
+) -> Result<Output> {
     info!("running: {}", shown(command));
     let outer = sandbox::confined(command, task).context(Exit::Build, &what)?;
     let output = output(outer, command);
-    successful(command, output, Exit::Build, what)
+    successful(command, output, exit, what)
 }
 
 /// Runs a tool that works on something of the user's, outside of the sandbox; `exit` is the exit code if it fails.

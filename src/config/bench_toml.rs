@@ -24,8 +24,7 @@ use crate::{
     error::{Context as _, Error, Exit, Result},
     model::{
         BenchTarget, Benchmark, ClockReadings, CompileSettings, HarnessKind, InterimAnalyses,
-        Metric, Mode, SandboxExceptions, Setup, SetupRule, Setups, Variant,
-        variables::PassedNames,
+        Metric, Mode, SandboxExceptions, Setup, SetupRule, Setups, Variant, variables::PassedNames,
     },
     shell::quoted,
 };

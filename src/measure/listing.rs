@@ -10,7 +10,7 @@ use std::{
 
 use cargo_metadata::{Package, camino::Utf8Path};
 
-use super::missing_files::missing_files;
+use super::missing_files::explain_files;
 use crate::{
     builds::{Compilation, CompiledTarget, Workspace, files},
     config::CommandTable,
@@ -151,10 +151,8 @@ impl CompiledVersion<'_> {
                 };
                 let list =
                     |conditions: &Conditions<'_>| drop(harness.list(&executable, conditions));
-                let repository = &self.project.repository;
-                missing_files(repository, &checkout, &executable, conditions, list)
-                    .iter()
-                    .fold(error, |error, missing| missing.explain(error))
+                let version = (&self.project.repository, checkout.as_path());
+                explain_files(error, version, &executable, conditions, list)
             };
             let (names, rest) = harness.list_partly(&executable, conditions).map_err(explained)?;
             if let Some(error) = rest {

@@ -12,8 +12,8 @@ use crate::{
     git::Repository,
     harness::{Conditions, Executable},
     process::{
-        Scratch,
-        trace::{Observation, Plan, Tracing},
+        Scratch, sandbox,
+        trace::{Observation, Observed, Plan, Tracing},
     },
 };
 
@@ -34,26 +34,40 @@ impl fmt::Display for MissingFile {
 
 impl MissingFile {
     /// Adds the file to an error.
-    pub(super) fn explain(&self, error: Error) -> Error {
+    fn explain(&self, error: Error) -> Error {
         error
             .first_cause(self.to_string())
             .hint(format!("commit {}, or let the benchmark make it", self.name))
     }
 }
 
-/// The missing files that an executable looks for while `run` executes it once more under the tracer, in a version with
-/// this `checkout`.
-pub(super) fn missing_files(
-    repository: &Repository,
-    checkout: &Path,
+/// Adds to the error of an executable the files that it looks for, and that are missing in a version with this
+/// `checkout` or refused by the sandbox; `run` executes it once more under the tracer.
+pub(super) fn explain_files(
+    error: Error,
+    (repository, checkout): (&Repository, &Path),
     executable: &Executable,
     conditions: &Conditions<'_>,
     run: impl FnOnce(&Conditions<'_>),
-) -> Vec<MissingFile> {
+) -> Error {
     let Ok(((), Some(Ok(observed)))) = observe(files::real(&executable.path), conditions, run)
     else {
-        return Vec::new();
+        return error;
     };
+    let missing = missing_files(repository, checkout, &observed);
+    let error = missing.iter().fold(error, |error, missing| missing.explain(error));
+    if !sandbox::may_be_refused(&error.to_string()) {
+        return error;
+    }
+    sandbox::advice(&observed).into_iter().fold(error, |error, line| error.hint(line))
+}
+
+/// The files that an executable has looked for, and that this checkout lacks.
+fn missing_files(
+    repository: &Repository,
+    checkout: &Path,
+    observed: &Observed,
+) -> Vec<MissingFile> {
     let checkout = files::real(checkout);
     let paths = observed.opened.union(&observed.looked_for).map(|path| files::real(path));
     let missing = |path: PathBuf| {

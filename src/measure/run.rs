@@ -12,7 +12,7 @@ use super::{
     Builds, ListedVersion, Runner, StartedExperiment,
     guard::Guard,
     interleaving_support::{Both, Cpus, Sharing},
-    missing_files::missing_files,
+    missing_files::explain_files,
     outside::FilesOutside,
     plan::{Pace, stage_seed},
     preloaded::{PreloadedLibrary, alone},
@@ -403,9 +403,8 @@ impl Runner<'_> {
             let checkout = self.build_env.cache_dirs.build_path().join("src");
             let repository = &self.project.repository;
             let execute = |conditions: &Conditions<'_>| drop(execute(conditions));
-            let missing =
-                missing_files(repository, &checkout, executable, &self.conditions, execute);
-            missing.iter().fold(error, |error, missing| missing.explain(error))
+            let version = (repository, checkout.as_path());
+            explain_files(error, version, executable, &self.conditions, execute)
         });
         self.restore(&outside);
         let outcome = outcome_of(outcome)?;

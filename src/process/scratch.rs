@@ -10,7 +10,7 @@ use std::{
 use rustix::process::getuid;
 use tempfile::TempDir;
 
-use super::trace::OWN_DIRECTORY;
+use super::{sandbox, trace::OWN_DIRECTORY};
 use crate::error::{Error, Exit, Result};
 
 /// A directory for the files of one process. The next run removes it if this process is killed.
@@ -24,7 +24,8 @@ pub struct Scratch {
 impl Scratch {
     /// Creates one in the directory for temporary files.
     pub fn new() -> Result<Self> {
-        let place = std::env::temp_dir();
+        // Code in the sandbox writes its results there.
+        let place = sandbox::temporary_directory().unwrap_or_else(std::env::temp_dir);
         Self::new_in(&place).map_err(|error| {
             // Without the random name that was tried, which would only confuse.
             let reason = io::Error::from(error.kind()).to_string();

@@ -6,6 +6,7 @@
 //! own, and everything that it started ends with it.
 
 mod enter;
+mod refused;
 mod rules;
 
 use std::{
@@ -21,7 +22,8 @@ use serde::{Deserialize, Serialize};
 use crate::model::SandboxExceptions;
 
 pub use enter::{AtRequest, Confined, enter, landlock_version};
-pub use rules::{Places, Task};
+pub use refused::{advice, advice_without_files, may_be_refused, observe};
+pub use rules::{Places, Task, has_secret_of_cargo};
 
 /// The name by which this program is started to run another one in the sandbox.
 pub const SANDBOX: &str = "cargo-rbench-sandbox";
@@ -81,6 +83,13 @@ pub fn add_places(change: impl FnOnce(&mut Places, &mut SandboxExceptions)) {
 /// True if code of commits is confined.
 pub fn is_confined() -> bool {
     sandbox().is_some()
+}
+
+/// The directory for temporary files of confined code; `None` where code is not confined.
+pub(super) fn temporary_directory() -> Option<PathBuf> {
+    let sandbox = sandbox();
+    let temporary = &sandbox.as_ref()?.places.temporary;
+    Some(temporary.clone()).filter(|path| path.is_dir())
 }
 
 fn sandbox() -> MutexGuard<'static, Option<Sandbox>> {

@@ -178,7 +178,7 @@ fn entries(place: &Path) -> Vec<PathBuf> {
     all.filter_map(io::Result::ok).map(|entry| entry.path()).collect()
 }
 
-fn real(path: &Path) -> PathBuf {
+pub(super) fn real(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }
 

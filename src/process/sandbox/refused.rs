@@ -1,0 +1,143 @@
+//! Finds what the sandbox refused to a program that failed, so that the error names it and what to do.
+
+use std::{
+    collections::BTreeSet,
+    fs::{self, File},
+    io,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use rustix::process::Signal;
+
+use super::{Sandbox, Task, pass_confinement, rules::real, sandbox};
+use crate::process::{
+    end_with_this_process,
+    scratch::Scratch,
+    trace::{self, Observation, Observed, Plan, Tracing},
+};
+
+/// The words by which programs report a refused file.
+const WORDS: [&str; 6] = [
+    "Permission denied",
+    "permission denied",
+    "PermissionDenied",
+    "Operation not permitted",
+    "EACCES",
+    "os error 13",
+];
+
+/// As many files as a user reads about.
+const MOST: usize = 3;
+
+/// True if code is confined and a program with this output may have failed for it.
+pub fn may_be_refused(output: &str) -> bool {
+    super::is_confined() && WORDS.iter().any(|word| output.contains(word))
+}
+
+/// What to do about files that the sandbox refused, among those that a program opened or wrote: one line for each.
+pub fn advice(observed: &Observed) -> Vec<String> {
+    let sandbox = sandbox();
+    let Some(sandbox) = &*sandbox else { return Vec::new() };
+    let refused = |path: &&PathBuf, is_write: bool| {
+        !sandbox.permits(path, is_write) && !path.starts_with("/proc") && !path.starts_with("/dev")
+    };
+    let could_read = |path: &&PathBuf| File::open(path).is_ok();
+    // A file to create is refused where its directory is closed.
+    let could_write = |path: &&PathBuf| path.exists() || path.parent().is_some_and(Path::exists);
+    let written = observed.written.iter().filter(|path| refused(path, true)).filter(could_write);
+    let written: BTreeSet<&Path> = written.map(PathBuf::as_path).collect();
+    let read = observed.opened.iter().filter(|path| refused(path, false)).filter(could_read);
+    let read: BTreeSet<&Path> =
+        read.map(PathBuf::as_path).filter(|path| !written.contains(path)).collect();
+    let cargo_home = sandbox.places.cargo_home.as_deref();
+    let lines = |paths: &BTreeSet<&Path>, access: &str| -> Vec<String> {
+        let line = |path: &PathBuf| {
+            let shown = path.display().to_string();
+            if cargo_home.is_some_and(|home| path.starts_with(home)) {
+                return format!("the sandbox refused to {access} {shown}; run before: cargo fetch");
+            }
+            format!(
+                "the sandbox refused to {access} {shown}; if it is needed, in bench.toml: \
+                 [sandbox] {access} = [{shown:?}]"
+            )
+        };
+        together(paths).iter().take(MOST).map(line).collect()
+    };
+    [lines(&written, "write"), lines(&read, "read")].concat()
+}
+
+/// What to do about the sandbox where no file explains the failure.
+pub fn advice_without_files() -> String {
+    "the sandbox may have refused it: it opens no Unix sockets without `[sandbox] unix-sockets = \
+     true` in bench.toml; whether it is the reason: --no-sandbox"
+        .to_owned()
+}
+
+/// Files of one directory by the directory, if there are several.
+fn together(paths: &BTreeSet<&Path>) -> Vec<PathBuf> {
+    let mut found: Vec<PathBuf> = Vec::new();
+    for path in paths {
+        let parent = path.parent().unwrap_or(path);
+        let siblings = paths.iter().filter(|other| other.parent() == Some(parent)).count();
+        // The directories at the top belong to everybody.
+        let is_deep = parent.components().count() > 2;
+        let place = if siblings > 1 && is_deep { parent } else { path };
+        if !found.iter().any(|known| place.starts_with(known)) {
+            found.push(place.to_owned());
+        }
+    }
+    found
+}
+
+impl Sandbox {
+    fn permits(&self, path: &Path, is_write: bool) -> bool {
+        // A new file is in its directory.
+        let path = match path.canonicalize() {
+            Ok(path) => path,
+            Err(_) => real(path.parent().unwrap_or(path)),
+        };
+        let writable = self.places.writable(Task::Run, &self.exceptions);
+        let readable = self.readable.iter().filter(|_| !is_write);
+        writable.iter().chain(readable).any(|rule| path.starts_with(real(rule)))
+    }
+}
+
+/// What `command`, whose environment is explicit, opens and writes when it runs once more in the sandbox.
+pub fn observe(command: &Command) -> io::Result<Observed> {
+    let place = Scratch::new().map_err(|error| io::Error::other(error.to_string()))?;
+    let [plan, report] = ["plan.json", "observed.json"].map(|name| place.path().join(name));
+    let executable = PathBuf::from(command.get_program());
+    let whole = Plan { executable, report: report.clone(), ..Plan::default() };
+    fs::write(&plan, serde_json::to_vec(&whole)?)?;
+    let tracing = Tracing { tracer: std::env::current_exe()?, plan, ahead: 0 };
+    let (mut traced, account) = trace::command(&tracing, Path::new(command.get_program()))?;
+    traced.args(command.get_args()).stdout(Stdio::null()).stderr(Stdio::null());
+    traced.env_clear().envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    if let Some(directory) = command.get_current_dir() {
+        traced.current_dir(directory);
+    }
+    pass_confinement(&mut traced, Task::Run);
+    end_with_this_process(&mut traced, Signal::KILL);
+    traced.status()?;
+    drop(account);
+    let observation: Observation = serde_json::from_slice(&fs::read(report)?)?;
+    observation.map_err(io::Error::other)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn several_files_are_named_by_their_directory() {
+        let named = |paths: &[&str]| {
+            let paths = paths.iter().map(Path::new).collect();
+            let found = together(&paths);
+            found.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(named(&["/home/ada/corpus/a", "/home/ada/corpus/b"]), "/home/ada/corpus");
+        assert_eq!(named(&["/home/ada/corpus/a", "/home/ada/x"]), "/home/ada/corpus/a /home/ada/x");
+        assert_eq!(named(&["/data/a", "/data/b"]), "/data/a /data/b");
+    }
+}
