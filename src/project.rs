@@ -72,7 +72,12 @@ impl Project {
             Some(path) => here.join(path),
             None => nearest_manifest(&directory, &repository)?,
         };
-        sandbox::add_places(|places, _| places.inspected = inspected(repository.root()));
+        // A file of the working tree decides about nothing yet.
+        let typed = BenchToml::default().with(config)?;
+        sandbox::add_places(|places, exceptions| {
+            places.inspected = inspected(repository.root());
+            *exceptions = typed.sandbox(places.home.as_deref());
+        });
         let metadata = workspace_metadata(&directory, manifest)?;
         let workspace = canonical(metadata.workspace_root.as_std_path())?;
         if !workspace.starts_with(repository.root()) {

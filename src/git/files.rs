@@ -104,7 +104,9 @@ fn configured_filters(handle: &git2::Repository) -> Result<Vec<String>, git2::Er
     handle.config()?.entries(Some(r"^filter\..*\.(smudge|process)$"))?.for_each(|entry| {
         let name = entry.name().ok().and_then(|name| name.strip_prefix("filter."));
         let filter = name.and_then(|name| name.rsplit_once('.')).map(|(filter, _)| filter);
-        match (filter, entry.value()) {
+        // Without a value, asking for it is a panic.
+        let value = if entry.has_value() { entry.value() } else { Ok("") };
+        match (filter, value) {
             (None | Some(LFS_FILTER), _) | (_, Ok("cat" | "")) => {}
             (Some(filter), _) => filters.push(filter.to_owned()),
         }
@@ -339,6 +341,7 @@ fn submodule_names(gitmodules: &Path) -> Result<HashMap<PathBuf, String>, git2::
         let name = entry.name().ok().and_then(|name| name.strip_prefix("submodule."));
         if let Some(name) = name.and_then(|name| name.strip_suffix(".path"))
             && is_safe_name(name)
+            && entry.has_value()
         {
             names.insert(path_from_bytes(entry.value_bytes()), name.to_owned());
         }

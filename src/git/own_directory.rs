@@ -142,8 +142,10 @@ fn write_settings(repository: &Repository, access: Access, file: &Path) -> Resul
     let mut settings = Vec::new();
     repository.git().config()?.entries(None)?.for_each(|entry| {
         let is_own = matches!(entry.level(), ConfigLevel::Local | ConfigLevel::Worktree);
-        if let (Ok(name), Ok(value)) = (entry.name(), entry.value())
-            && is_own
+        // Without a value, which stands for true, asking for it is a panic.
+        if is_own
+            && entry.has_value()
+            && let (Ok(name), Ok(value)) = (entry.name(), entry.value())
             && is_chosen(name)
         {
             settings.push((name.to_owned(), value.to_owned()));

@@ -185,7 +185,8 @@ impl Repository {
         let read = entries.for_each(|entry| {
             let name = entry.name().ok().and_then(|name| name.strip_prefix("remote."));
             let name = name.and_then(|name| name.strip_suffix(".promisor"));
-            if entry.value().is_ok_and(|value| value != "false") {
+            let is_off = entry.has_value() && entry.value().is_ok_and(|value| value == "false");
+            if !is_off {
                 remote = remote.take().or_else(|| name.map(str::to_owned));
             }
         });

@@ -55,6 +55,7 @@ mod right_code;
 mod run;
 mod run_time;
 mod same_address;
+mod sandbox;
 mod secrets;
 mod selftest;
 mod setup;

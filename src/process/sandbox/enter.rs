@@ -79,9 +79,13 @@ pub fn enter(at_request: AtRequest) -> io::Result<Option<Confined>> {
     let mut confinement: Confinement =
         serde_json::from_str(text.to_str().unwrap_or_default()).map_err(io::Error::other)?;
     if confinement.namespaces != Namespaces::None {
-        enter_namespaces(confinement.namespaces, at_request)?;
-        // Now it is its own.
-        confinement.writable.push(SHARED_MEMORY.into());
+        // Where somebody keeps a project there, it stays what it is.
+        let mut all = confinement.readable.iter().chain(&confinement.writable);
+        let is_used = all.any(|path| path.starts_with(SHARED_MEMORY));
+        enter_namespaces(confinement.namespaces, at_request, !is_used)?;
+        if !is_used {
+            confinement.writable.push(SHARED_MEMORY.into());
+        }
     }
     let filter = if confinement.unix_sockets { Vec::new() } else { filter() };
     Ok(Some(Confined { ruleset: ruleset(&confinement)?, filter, confinement }))
@@ -204,8 +208,12 @@ fn at_least(value: u32, then: u8, otherwise: u8) -> sock_filter {
 /// The process to end when this one is asked to.
 static INSIDE: AtomicI32 = AtomicI32::new(0);
 
-/// Goes on as the first process of new namespaces, with a `/proc` and a `/dev/shm` of its own.
-fn enter_namespaces(namespaces: Namespaces, at_request: AtRequest) -> io::Result<()> {
+/// Goes on as the first process of new namespaces, with a `/proc` and, if wanted, a `/dev/shm` of its own.
+fn enter_namespaces(
+    namespaces: Namespaces,
+    at_request: AtRequest,
+    with_shared_memory: bool,
+) -> io::Result<()> {
     let (user, group) = (geteuid().as_raw(), getegid().as_raw());
     let mut flags = UnshareFlags::NEWPID | UnshareFlags::NEWNS | UnshareFlags::NEWIPC;
     if namespaces == Namespaces::Unprivileged {
@@ -229,7 +237,7 @@ fn enter_namespaces(namespaces: Namespaces, at_request: AtRequest) -> io::Result
     mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?;
     let flags = MountFlags::NOSUID | MountFlags::NODEV;
     mount("proc", rules::PROCESSES, "proc", flags | MountFlags::NOEXEC, None)?;
-    if Path::new(SHARED_MEMORY).is_dir() {
+    if with_shared_memory && Path::new(SHARED_MEMORY).is_dir() {
         mount("tmpfs", SHARED_MEMORY, "tmpfs", flags, c"mode=1777")?;
     }
     Ok(())

@@ -27,6 +27,15 @@ pub struct TestProject {
     _removed: Option<TempDir>,
 }
 
+/// Lets code in the sandbox read the harness, which is not in the repository of a test, and its workspace.
+pub const WITH_HARNESS: &str = concat!(
+    "--config=sandbox.read=[\"",
+    env!("CARGO_MANIFEST_DIR"),
+    "/harness\", \"",
+    env!("CARGO_MANIFEST_DIR"),
+    "/Cargo.toml\"]"
+);
+
 impl TestProject {
     /// The fixture of this name as a repository with one commit.
     pub fn of(fixture: &str) -> Self {
@@ -209,7 +218,11 @@ impl TestProject {
         if arguments.first().is_some_and(|command| MEASURING.contains(command)) {
             preloaded::offer(&self.home(), &self.workspace);
         }
-        Rbench::new(&self.workspace, &self.home(), arguments)
+        let mut arguments = arguments.to_vec();
+        if arguments.first() == Some(&"ci") && self.read("Cargo.toml").contains("rbench-harness") {
+            arguments.insert(1, WITH_HARNESS);
+        }
+        Rbench::new(&self.workspace, &self.home(), &arguments)
     }
 
     /// Runs `cargo rbench build` with these arguments and `--format json`, which must succeed.
