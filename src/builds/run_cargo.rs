@@ -20,6 +20,7 @@ use super::{
 };
 use crate::{
     error::{Context, Error, Exit, Result},
+    process::Tool,
     secrets,
 };
 
@@ -68,13 +69,12 @@ pub fn compile(
     let log_file = super::files::create_directory(log.parent().unwrap_or(Path::new(".")))
         .and_then(|()| File::create(log).context(Exit::Build, cannot_log))?;
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command
-        .spawn()
+    let mut tool = Tool::spawn(&mut command)
         .map_err(|error| tool::cannot_start(command.get_program(), &error, what(&[])))?;
 
     let still = |since| observer.build_event(&Event::StillCompiling { version, since });
-    let (messages, logged) = follow(&mut child, log_file, observer, (SIGN_OF_LIFE, &still));
-    let status = child.wait().context(Exit::Build, || "cannot wait for cargo")?;
+    let (messages, logged) = follow(tool.child(), log_file, observer, (SIGN_OF_LIFE, &still));
+    let status = tool.wait().context(Exit::Build, || "cannot wait for cargo")?;
     debug!("cargo ended with {status}, output: {}", log.display());
     let messages = messages.context(Exit::Build, || "cannot read the messages of cargo")?;
     logged.context(Exit::Build, cannot_log)?;

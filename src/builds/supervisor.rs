@@ -17,8 +17,7 @@ use std::{
 use rustix::{
     io::Errno,
     process::{
-        Pid, Signal, WaitId, WaitIdOptions, WaitOptions, getpid, kill_process_group,
-        set_child_subreaper, waitid, waitpgid,
+        Pid, Signal, WaitId, WaitIdOptions, getpid, kill_process_group, set_child_subreaper, waitid,
     },
 };
 
@@ -29,7 +28,7 @@ use super::{
 use crate::{
     error::{Context, Exit, Result},
     process::{
-        Interrupt, end_with_this_process, first_readable,
+        Interrupt, end_all_children, end_with_this_process, first_readable, in_own_session,
         sandbox::{AtRequest, Confined, Task, enter, pass_confinement},
     },
 };
@@ -44,9 +43,7 @@ pub fn supervised(command: &Command, lock: &CacheLock) -> Result<Command> {
         .args(command.get_args())
         .env_clear()
         .envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))))
-        .stdin(Stdio::from(lock))
-        // A Ctrl-C at the terminal then goes to rbench alone, and the supervisor notices rbench's end.
-        .process_group(0);
+        .stdin(Stdio::from(lock));
     if let Some(directory) = command.get_current_dir() {
         supervisor.current_dir(directory);
     }
@@ -79,7 +76,8 @@ fn supervise(command: &mut Command) -> io::Result<ExitStatus> {
         Interrupt::on_signals_in_order().map_err(|error| io::Error::other(error.to_string()))?;
     // Processes whose parents have ended become children of this one, which can then wait for them.
     set_child_subreaper(Some(getpid()))?;
-    command.stdin(Stdio::null()).process_group(0);
+    command.stdin(Stdio::null());
+    in_own_session(command);
     end_with_this_process(command, Signal::KILL);
     Confined::confine(confined.as_ref(), command)?;
     let mut child = command.spawn()?;
@@ -94,7 +92,8 @@ fn supervise(command: &mut Command) -> io::Result<ExitStatus> {
     {}
     kill(group);
     let status = child.wait()?;
-    while matches!(waitpgid(group, WaitOptions::empty()), Ok(_) | Err(Errno::INTR)) {}
+    // A daemon has left the group.
+    end_all_children()?;
     Ok(status)
 }
 

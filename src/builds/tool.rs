@@ -6,18 +6,17 @@ use std::{
     os::unix::process::CommandExt,
     path::PathBuf,
     process::{Command, ExitCode, Output, Stdio},
-    time::Instant,
 };
 
 use rustix::process::Signal;
-use tracing::{debug, info};
+use tracing::info;
 
 use super::cargo::CargoContext;
 use crate::{
     error::{Context as _, Error, Exit, Result},
     model::secret::{PLACEHOLDER, is_secret, shown_cargo_args},
     process::{
-        end_with_this_process,
+        Tool, end_with_this_process,
         sandbox::{self, Task},
     },
     shell::quoted,
@@ -41,27 +40,19 @@ pub fn run_confined_or(
     what: impl Fn() -> String,
 ) -> Result<Output> {
     info!("running: {}", shown(command));
-    let outer = sandbox::confined(command, task).context(Exit::Build, &what)?;
-    let output = output(outer, command);
+    let mut outer = sandbox::confined(command, task).context(Exit::Build, &what)?;
+    let run = outer.as_mut().unwrap_or(command);
+    end_with_this_process(run, Signal::KILL);
+    let output = Tool::output(run);
     successful(command, output, exit, what)
 }
 
 /// Runs a tool that works on something of the user's, outside of the sandbox; `exit` is the exit code if it fails.
 pub fn run_or(command: &mut Command, exit: Exit, what: impl Fn() -> String) -> Result<Output> {
     info!("running: {}", shown(command));
-    let output = output(None, command);
+    end_with_this_process(command, Signal::KILL);
+    let output = command.stdin(Stdio::null()).output();
     successful(command, output, exit, what)
-}
-
-/// Runs `outer`, which runs `command`, or `command` itself.
-fn output(outer: Option<Command>, command: &mut Command) -> io::Result<Output> {
-    let mut outer = outer;
-    let run = outer.as_mut().unwrap_or(command);
-    end_with_this_process(run, Signal::KILL);
-    let start = Instant::now();
-    let output = run.stdin(Stdio::null()).output();
-    debug!(took = ?start.elapsed(), "{} has ended", run.get_program().display());
-    output
 }
 
 fn successful(

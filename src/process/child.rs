@@ -5,15 +5,15 @@
 //! process, even those that started their own session. They are ended with the child.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fs,
-    io::{self, BufRead, BufReader, PipeReader},
+    io::{self, BufRead, BufReader, PipeReader, Read as _, Seek as _},
     net::{IpAddr, SocketAddr, TcpStream},
     os::{
         fd::{AsFd, BorrowedFd},
         unix::process::CommandExt,
     },
-    process::Command,
+    process::{Command, ExitStatus, Output, Stdio},
     sync::{Mutex, MutexGuard, PoisonError},
     thread,
     time::{Duration, Instant},
@@ -23,7 +23,7 @@ use rustix::{
     io::Errno,
     process::{
         Pid, Signal, WaitId, WaitIdOptions, getpid, getppid, kill_process, kill_process_group,
-        set_child_subreaper, set_parent_process_death_signal, waitid,
+        set_child_subreaper, set_parent_process_death_signal, setsid, waitid,
     },
 };
 use serde::{Deserialize, Serialize};
@@ -59,21 +59,16 @@ struct Running {
     member: Option<usize>,
 }
 
-/// A child that leads a process group. Dropping it kills the whole group and reaps the child.
+/// A child that leads a session and a process group. Dropping it kills the whole group and reaps the child.
 #[derive(Debug)]
 pub(super) struct Child(Pid);
 
 impl Child {
-    /// Starts `command`, which must create its own process group; `member` is 0 or 1 for one of two interleaved
-    /// processes.
+    /// Starts `command` in its own session; `member` is 0 or 1 for one of two interleaved processes.
     pub(super) fn spawn(command: &mut Command, member: Option<usize>) -> io::Result<Self> {
+        in_own_session(command);
         let mut children = lock();
-        if children.running.is_empty() {
-            children.earlier_children =
-                children.adopted(None).into_iter().map(|process| process.id).collect();
-            // Without it, left-behind processes only go unnoticed.
-            let _ = set_child_subreaper(Some(getpid()));
-        }
+        children.prepare();
         let id = Pid::from_child(&command.spawn()?);
         children.running.push(Running { id, member });
         Ok(Self(id))
@@ -96,7 +91,7 @@ impl Child {
         let left_behind = end_left_behind(self.0);
         forget(self.0);
         std::mem::forget(self);
-        Ok((usage, left_behind))
+        Ok((usage, left_behind?))
     }
 }
 
@@ -108,10 +103,87 @@ impl Drop for Child {
         let reaper = move || {
             let _ = reap(id);
             // Until its descendants have ended too, nobody else must take them for those of another child.
-            end_left_behind(id);
+            let _ = end_left_behind(id);
             forget(id);
         };
         let _ = thread::Builder::new().name("reaper".to_owned()).spawn(reaper);
+    }
+}
+
+/// A child with the handle of the standard library, which has its pipes. Dropping it kills its group.
+#[derive(Debug)]
+pub struct Tool {
+    child: std::process::Child,
+    has_ended: bool,
+}
+
+impl Tool {
+    /// Starts `command` in its own session.
+    pub fn spawn(command: &mut Command) -> io::Result<Self> {
+        in_own_session(command);
+        let mut children = lock();
+        children.prepare();
+        let child = command.spawn()?;
+        children.running.push(Running { id: Pid::from_child(&child), member: None });
+        Ok(Self { child, has_ended: false })
+    }
+
+    /// The output of `command`, which gets no input.
+    pub fn output(command: &mut Command) -> io::Result<Output> {
+        // Files and no pipes, which what it leaves behind would keep open.
+        let mut files = [tempfile::tempfile()?, tempfile::tempfile()?];
+        command.stdin(Stdio::null()).stdout(files[0].try_clone()?).stderr(files[1].try_clone()?);
+        let status = Self::spawn(command)?.wait()?;
+        let mut written = [Vec::new(), Vec::new()];
+        for (file, written) in files.iter_mut().zip(&mut written) {
+            file.rewind()?;
+            file.read_to_end(written)?;
+        }
+        let [stdout, stderr] = written;
+        Ok(Output { status, stdout, stderr })
+    }
+
+    /// Its handle.
+    pub const fn child(&mut self) -> &mut std::process::Child {
+        &mut self.child
+    }
+
+    /// Waits for its end, and ends what it has left behind.
+    pub fn wait(mut self) -> io::Result<ExitStatus> {
+        let id = Pid::from_child(&self.child);
+        await_end(id);
+        // It is a zombie now, so its id cannot have been reused for another group.
+        let _ = kill_process_group(id, Signal::KILL);
+        let status = self.child.wait()?;
+        self.has_ended = true;
+        end_left_behind(id)?;
+        Ok(status)
+    }
+}
+
+impl Drop for Tool {
+    fn drop(&mut self) {
+        let id = Pid::from_child(&self.child);
+        if !self.has_ended {
+            let _ = kill_process_group(id, Signal::KILL);
+            let _ = self.child.wait();
+            let _ = end_left_behind(id);
+        }
+        forget(id);
+    }
+}
+
+/// Makes `command` start a session of its own: neither it nor what it starts can join the process group of rbench, where
+/// its processes would pass for rbench's own, and a Ctrl-C at the terminal does not reach them.
+#[expect(unsafe_code, reason = "the standard library can only start a process group")]
+pub fn in_own_session(command: &mut Command) {
+    let start = || {
+        setsid()?;
+        Ok(())
+    };
+    // SAFETY: between fork and exec, the closure makes one system call and allocates nothing.
+    unsafe {
+        command.pre_exec(start);
     }
 }
 
@@ -175,20 +247,24 @@ fn forget(child: Pid) {
 }
 
 /// Kills and reaps adopted processes until none is left; returns the names of those that were not in
-/// `group`.
-fn end_left_behind(group: Pid) -> Vec<String> {
+/// `group`. Fails if some cannot be ended.
+fn end_left_behind(group: Pid) -> io::Result<Vec<String>> {
     let mut names = BTreeMap::new();
     let until = Instant::now() + GRACE;
     loop {
         let mut children = lock();
         let adopted = children.adopted(Some(group));
-        if adopted.is_empty() || Instant::now() >= until {
-            return names.into_values().collect();
+        if adopted.is_empty() {
+            return Ok(names.into_values().collect());
         }
+        if Instant::now() >= until {
+            return Err(cannot_end(&adopted));
+        }
+        let mut is_new = false;
         for process in adopted {
             let id = process.id.as_raw_pid();
             // It is found again until it has ended, and by then its environment no longer identifies the child.
-            children.left_behind.insert(id, group);
+            is_new |= children.left_behind.insert(id, group).is_none();
             if !process.has_ended {
                 let _ = kill_process(process.id, Signal::KILL);
                 if process.group != Some(group) {
@@ -198,8 +274,39 @@ fn end_left_behind(group: Pid) -> Vec<String> {
             let _ = waitid(WaitId::Pid(process.id), WaitIdOptions::EXITED | WaitIdOptions::NOHANG);
         }
         drop(children);
-        thread::sleep(Duration::from_millis(1));
+        // Whoever starts another process and ends at once is caught only without a rest.
+        if !is_new {
+            thread::sleep(Duration::from_millis(1));
+        }
     }
+}
+
+fn cannot_end(left: &[Process]) -> io::Error {
+    let names: Vec<&str> = left.iter().map(|process| process.name.as_str()).take(3).collect();
+    io::Error::other(format!("processes that it left behind cannot be ended: {}", names.join(", ")))
+}
+
+/// Kills and reaps all children of this process, and, as a subreaper adopts them, all their descendants. Fails if some
+/// cannot be ended.
+pub fn end_all_children() -> io::Result<()> {
+    let until = Instant::now() + GRACE;
+    let mut known = BTreeSet::new();
+    while has_children() {
+        let mut is_new = false;
+        let children = children_of_this_process();
+        for process in &children {
+            is_new |= known.insert(process.id.as_raw_pid());
+            let _ = kill_process(process.id, Signal::KILL);
+            let _ = waitid(WaitId::Pid(process.id), WaitIdOptions::EXITED | WaitIdOptions::NOHANG);
+        }
+        if Instant::now() >= until {
+            return Err(cannot_end(&children));
+        }
+        if !is_new {
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+    Ok(())
 }
 
 impl Children {
@@ -210,18 +317,28 @@ impl Children {
             // The common case.
             return Vec::new();
         }
-        let mut all = processes();
-        let own_id = Some(getpid());
         // None if its leader is outside of the container.
-        let own_group = all.iter().find(|one| Some(one.id) == own_id).and_then(|one| one.group);
+        let own_group = process(getpid()).and_then(|own| own.group);
+        let mut all = children_of_this_process();
         all.retain(|process| {
             let is_known = self.runs(process.id)
                 || self.keeper == Some(process.id)
                 || self.earlier_children.contains(&process.id);
-            let is_own = process.parent == own_id && process.group != own_group;
-            is_own && !is_known && self.left_by(process).is_none_or(|child| Some(child) == group)
+            // Nothing that a child of another session starts can be in the own group.
+            let is_own = process.group == own_group;
+            !is_own && !is_known && self.left_by(process).is_none_or(|child| Some(child) == group)
         });
         all
+    }
+
+    /// Before a child is started: makes this process adopt what children leave behind.
+    fn prepare(&mut self) {
+        if self.running.is_empty() {
+            self.earlier_children =
+                self.adopted(None).into_iter().map(|process| process.id).collect();
+            // Without it, left-behind processes only go unnoticed.
+            let _ = set_child_subreaper(Some(getpid()));
+        }
     }
 
     fn runs(&self, id: Pid) -> bool {
@@ -280,13 +397,29 @@ fn environment(id: Pid) -> Option<Vec<u8>> {
 
 pub(super) fn processes() -> Vec<Process> {
     let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
-    let process = |name: &str| {
-        let id = Pid::from_raw(name.parse().ok()?)?;
-        // It may have ended meanwhile.
-        let stat = fs::read(format!("/proc/{name}/stat")).ok()?;
-        parse(id, &String::from_utf8_lossy(&stat))
-    };
-    entries.flatten().filter_map(|entry| process(entry.file_name().to_str()?)).collect()
+    let id = |name: &str| Pid::from_raw(name.parse().ok()?);
+    entries.flatten().filter_map(|entry| process(id(entry.file_name().to_str()?)?)).collect()
+}
+
+/// None if it has ended and was reaped.
+fn process(id: Pid) -> Option<Process> {
+    let stat = fs::read(format!("/proc/{id}/stat")).ok()?;
+    parse(id, &String::from_utf8_lossy(&stat))
+}
+
+/// The children of this process, in less time than it takes to look at all processes.
+fn children_of_this_process() -> Vec<Process> {
+    let threads = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    let lists: Vec<String> = threads
+        .filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok())
+        .collect();
+    if lists.is_empty() {
+        // The kernel was built without these lists.
+        let own_id = Some(getpid());
+        return processes().into_iter().filter(|process| process.parent == own_id).collect();
+    }
+    let ids = lists.iter().flat_map(|list| list.split_whitespace());
+    ids.filter_map(|id| process(Pid::from_raw(id.parse().ok()?)?)).collect()
 }
 
 /// Reads `PID (NAME) STATE PARENT GROUP …`, where the name may hold parentheses and spaces.
@@ -523,8 +656,6 @@ fn duration(time: libc::timeval) -> Duration {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::process::CommandExt;
-
     use rustix::process::{getpgrp, getpid, getppid};
 
     use super::*;
@@ -532,7 +663,7 @@ mod tests {
 
     fn start(script: &str) -> Child {
         let mut command = Command::new("sh");
-        Child::spawn(command.args(["-c", script]).process_group(0), None).unwrap()
+        Child::spawn(command.args(["-c", script]), None).unwrap()
     }
 
     #[test]
@@ -562,7 +693,7 @@ mod tests {
                 file.display()
             );
             command.args(["-c", &script]).env(MEMBER_VARIABLE, member.to_string());
-            Child::spawn(command.process_group(0), Some(member)).unwrap()
+            Child::spawn(&mut command, Some(member)).unwrap()
         };
         let children = [0, 1].map(start);
         for child in &children {
@@ -572,6 +703,29 @@ mod tests {
         }
         let left = children.map(|child| child.reap().unwrap().1.len());
         assert_eq!(left, [1, 1]);
+    }
+
+    #[test]
+    fn processes_that_hide_are_ended_with_their_child() {
+        let _alone = leaves_descendants();
+        let hides = [
+            "setsid sleep 360.1 &",
+            "setsid sh -c 'setsid sleep 360.1 &' &",
+            // In the group of this process.
+            "perl -e 'setpgrp(0, getpgrp(getppid())); exec qw(sleep 360.1)' &",
+            // Each process starts the next one and ends.
+            "perl -MPOSIX -e 'while (1) { exit if fork; POSIX::setsid(); $0 = q(sleep 360.1) }' &",
+        ];
+        for hide in hides {
+            let child = start(&format!("{hide} sleep 0.1"));
+            await_end(child.id());
+            child.reap().unwrap_or_else(|error| panic!("{hide}: {error}"));
+            let is_left = |process: &Process| {
+                let line = fs::read(format!("/proc/{}/cmdline", process.id)).unwrap_or_default();
+                String::from_utf8_lossy(&line).contains("360.1")
+            };
+            assert!(!processes().iter().any(is_left), "{hide}");
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! or the deadline; and twice a second if the child has a partner, to notice that both stand still.
 
 use std::{
-    os::{fd::AsFd, unix::process::CommandExt},
+    os::fd::AsFd,
     process::{Command, Stdio},
     time::{Duration, Instant, SystemTime},
 };
@@ -211,8 +211,6 @@ fn spawn(
         counting.apply(&mut command);
     }
     pass_confinement(&mut command, Task::Run);
-    // Its own group: it is signalled as one, and a Ctrl-C at the terminal does not reach it.
-    command.process_group(0);
     end_with_this_process(&mut command, Signal::KILL);
     let pinned = Pinned::pin(invocation.cpu)?;
     let child = Child::spawn(&mut command, member.map(InterleavedProcess::index));

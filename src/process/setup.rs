@@ -186,7 +186,8 @@ impl Keeper {
         let (own, its) = UnixStream::pair()?;
         let mut command = Command::new(std::env::current_exe()?);
         // A Ctrl-C at the terminal goes to rbench alone.
-        command.arg0(KEEPER).process_group(0).stdin(OwnedFd::from(its));
+        command.arg0(KEEPER).stdin(OwnedFd::from(its));
+        child::in_own_session(&mut command);
         match lock {
             Some(lock) => command.stdout(lock.try_clone()?),
             None => command.stdout(Stdio::null()),
@@ -308,7 +309,8 @@ impl SetupCommand {
         // A file and no pipe: a server that it leaves behind may write long after its end.
         let mut output = tempfile::tempfile()?;
         let mut command = Command::new("sh");
-        command.args(["-c", &self.script]).current_dir(&self.directory).process_group(0);
+        command.args(["-c", &self.script]).current_dir(&self.directory);
+        child::in_own_session(&mut command);
         command.stdin(Stdio::null()).stdout(output.try_clone()?).stderr(output.try_clone()?);
         command.env_clear();
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
@@ -358,20 +360,16 @@ fn wait_for_end(watch: &ExitWatch, stops: &[&dyn AsFd], timeout: Duration) -> Op
 fn end_descendants() {
     let start = Instant::now();
     let mut asked = BTreeSet::new();
-    while child::has_children() {
-        let is_over = start.elapsed() > GRACE;
+    while child::has_children() && start.elapsed() < GRACE {
         for process in child::descendants_of(getpid()) {
-            if is_over {
-                let _ = kill_process(process, Signal::KILL);
-            } else if asked.insert(process.as_raw_pid()) {
+            if asked.insert(process.as_raw_pid()) {
                 let _ = kill_process(process, Signal::TERM);
             }
         }
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG;
         while let Ok(Some(_)) = waitid(WaitId::All, options) {}
-        if start.elapsed() > GRACE + child::GRACE {
-            return;
-        }
         thread::sleep(Duration::from_millis(5));
     }
+    // Nobody is there to hear of what cannot be ended.
+    let _ = child::end_all_children();
 }
