@@ -112,3 +112,16 @@ fn privileged_job_for_forks_is_rejected_at_once() {
     outcome.assert_stderr_has(&["runs no benchmarks", "the code of a fork"]);
     assert!(job.api.asked().is_empty());
 }
+
+#[test]
+fn revision_that_looks_like_an_option_is_none() {
+    let project = TestProject::of("counted");
+    branches(&project);
+    let [base, head] = ["main", "topic"].map(|branch| commit(&project, branch));
+    let clone = shallow(&project);
+    let job = Job::new(&clone, "option", &pull_request(&base, &head));
+    let made = project.beside("made");
+    let revision = format!("--head=--upload-pack=touch {};", made.display());
+    job.ci(&[&revision]).fails_with(2).assert_stderr_has(&["cannot fetch the history"]);
+    assert!(!made.exists(), "git ran it");
+}
