@@ -173,6 +173,9 @@ pub struct PullArgs {
     /// a revision.
     #[arg(long, value_name = "TIME|REV")]
     pub since: Option<String>,
+    /// Only experiments that this login sent to a database. Can be repeated.
+    #[arg(long, value_name = "LOGIN")]
+    pub from: Vec<String>,
     /// The project.
     #[command(flatten)]
     pub project: ProjectArgs,

@@ -1,7 +1,7 @@
 //! `cargo rbench pull`: fetches the experiments of other machines from a shared place into the store.
 
 use std::{
-    collections::HashSet,
+    collections::{BTreeMap, HashSet},
     fs::File,
     io::{self, BufReader},
     time::{Duration, SystemTime},
@@ -13,9 +13,10 @@ use crate::{
     config::values,
     console::Console,
     error::{Context, Error, Exit, Result},
+    escape::{escape_untrusted, escape_untrusted_lines},
     project::Project,
     report::quantity::count,
-    shared::{Directory, Documents, Place, SharedVariables},
+    shared::{Directory, Documents, Listed, Place, SharedVariables, Wanted},
     store::{Imported, Selection, Store},
 };
 
@@ -24,9 +25,15 @@ pub fn run(args: &PullArgs, shared: &SharedVariables) -> Result<Exit> {
     let place = shared.place(args.place.as_deref())?;
     let project = stored_project(&args.project)?;
     let since = args.since.as_deref().map(|since| time(since, &project)).transpose()?;
+    if !args.from.is_empty() && !matches!(place, Place::Database(_)) {
+        return Err(Error::new(Exit::Usage, format!("cannot select by --from in {place}"))
+            .cause("only a database knows who sent an experiment"));
+    }
     let selection = Selection { since, identity: None };
+    let wanted = Wanted { since, senders: &args.from };
     let path = project.store();
     let open = || Store::open(&path, &console);
+    let mut senders = String::new();
     let imported = match &place {
         Place::Standard => open()?.import(&mut io::stdin().lock(), "standard input", selection)?,
         Place::File(file) => {
@@ -36,11 +43,13 @@ pub fn run(args: &PullArgs, shared: &SharedVariables) -> Result<Exit> {
             open()?.import(&mut BufReader::new(opened), &name, selection)?
         }
         Place::Directory(directory) => {
-            all(receive(&mut Directory::new(directory), &open()?, since, &console)?)?
+            receive(&mut Directory::new(directory), &open()?, &wanted, &console)?.all()?
         }
         Place::Database(address) => {
             let mut database = open_database(&project, address, &console)?;
-            all(receive(&mut database, &open()?, since, &console)?)?
+            let received = receive(&mut database, &open()?, &wanted, &console)?;
+            senders = received.senders();
+            received.all()?
         }
     };
     let Imported { experiments, known, executions } = imported;
@@ -54,7 +63,7 @@ pub fn run(args: &PullArgs, shared: &SharedVariables) -> Result<Exit> {
         let were = if known == 1 { "was" } else { "were" };
         text += &format!("; {} {were} already stored", count(known, "experiment"));
     }
-    Console::result(&format!("{text}\n"))?;
+    Console::result(&escape_untrusted_lines(&format!("{text}{senders}\n")))?;
     Ok(Exit::Success)
 }
 
@@ -66,14 +75,15 @@ pub fn before_work(
     store: &Store<'_>,
     console: &Console,
 ) -> Result<()> {
-    let (imported, _) = match place {
+    let wanted = Wanted::default();
+    let received = match place {
         Place::Directory(directory) if Directory::new(directory).is_new() => return Ok(()),
         Place::Directory(directory) => {
-            receive(&mut Directory::new(directory), store, None, console)?
+            receive(&mut Directory::new(directory), store, &wanted, console)?
         }
         Place::Database(address) => {
             let mut database = open_database(project, address, console)?;
-            receive(&mut database, store, None, console)?
+            receive(&mut database, store, &wanted, console)?
         }
         Place::File(_) | Place::Standard => {
             return Err(Error::new(Exit::Usage, format!("cannot share {place} among parts"))
@@ -81,51 +91,76 @@ pub fn before_work(
                 .hint("name a directory or a database"));
         }
     };
-    let new = count(imported.experiments, "new experiment");
-    console.line(&format!("fetched {new} from {place}"));
+    let new = count(received.imported.experiments, "new experiment");
+    let senders = received.senders();
+    console.line(&escape_untrusted(&format!("fetched {new} from {place}{senders}")));
     Ok(())
 }
 
-/// Imports the documents of experiments that the store lacks. An invalid one does not keep others from it. Returns the
-/// number of invalid ones, too.
+/// The experiments that came from a place.
+#[derive(Default)]
+struct Received {
+    imported: Imported,
+    /// The number of invalid ones.
+    failed: usize,
+    /// The numbers of those that each login sent.
+    senders: BTreeMap<String, usize>,
+}
+
+impl Received {
+    /// Names those who sent the new experiments: they vouch for them.
+    fn senders(&self) -> String {
+        let all: Vec<String> =
+            self.senders.iter().map(|(sender, sent)| format!("{sender} ({sent})")).collect();
+        if all.is_empty() { String::new() } else { format!("; sent by {}", all.join(", ")) }
+    }
+
+    /// Fails if some were invalid.
+    fn all(self) -> Result<Imported> {
+        let Self { imported, failed, .. } = self;
+        if failed > 0 {
+            let what = format!("cannot import {}", count(failed, "experiment"));
+            let imported = count(imported.experiments, "other");
+            return Err(Error::new(Exit::Usage, what)
+                .cause(format!("imported {imported}; the warnings name the invalid ones")));
+        }
+        Ok(imported)
+    }
+}
+
+/// Imports the documents of wanted experiments that the store lacks. An invalid one does not keep others from it.
 fn receive(
     place: &mut dyn Documents,
     store: &Store<'_>,
-    since: Option<SystemTime>,
+    wanted: &Wanted<'_>,
     console: &Console,
-) -> Result<(Imported, usize)> {
+) -> Result<Received> {
     let known: HashSet<String> =
         store.finished()?.into_iter().map(|(_, identity)| identity).collect();
-    let (mut imported, mut failed) = (Imported::default(), 0);
-    for identity in place.identities(since)? {
+    let mut received = Received::default();
+    for Listed { identity, sender } in place.list(wanted)? {
         if known.contains(&identity) {
-            imported.known += 1;
+            received.imported.known += 1;
             continue;
         }
-        let selection = Selection { since, identity: Some(&identity) };
+        let selection = Selection { since: wanted.since, identity: Some(&identity) };
         let name = format!("experiment {identity}");
         let document = place.document(&identity);
         match document.and_then(|document| store.import_document(&document, &name, selection)) {
-            Ok(one) => imported.add(one),
+            Ok(one) => {
+                received.imported.add(one);
+                if let Some(sender) = sender.filter(|_| one.experiments > 0) {
+                    *received.senders.entry(sender).or_default() += one.experiments;
+                }
+            }
             Err(error) if place.is_lost() => return Err(error),
             Err(error) => {
-                failed += 1;
+                received.failed += 1;
                 console.line(&format!("warning: {error}"));
             }
         }
     }
-    Ok((imported, failed))
-}
-
-/// Fails if some were invalid.
-fn all((imported, failed): (Imported, usize)) -> Result<Imported> {
-    if failed > 0 {
-        let what = format!("cannot import {}", count(failed, "experiment"));
-        let imported = count(imported.experiments, "other");
-        return Err(Error::new(Exit::Usage, what)
-            .cause(format!("imported {imported}; the warnings name the invalid ones")));
-    }
-    Ok(imported)
+    Ok(received)
 }
 
 /// A point in time: a date, a time before now, or that of a revision's commit.

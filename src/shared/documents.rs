@@ -40,12 +40,29 @@ pub trait Documents {
         summary: &dyn Fn(&str) -> Result<Summary>,
     ) -> Result<bool>;
 
-    /// The experiments that it has documents of. A database lists only those that were finished at `since` or later,
-    /// the newest first.
-    fn identities(&mut self, since: Option<SystemTime>) -> Result<Vec<String>>;
+    /// The experiments that it has documents of. A database lists only those that are wanted, the newest first.
+    fn list(&mut self, wanted: &Wanted<'_>) -> Result<Vec<Listed>>;
 
     /// The document of an experiment, as somebody else left it.
     fn document(&mut self, identity: &str) -> Result<Vec<u8>>;
+}
+
+/// The experiments to list.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Wanted<'w> {
+    /// Those that were finished at this time or later.
+    pub since: Option<SystemTime>,
+    /// Those that one of these logins sent; of all, if there are none.
+    pub senders: &'w [String],
+}
+
+/// An experiment that a place has.
+#[derive(Debug)]
+pub struct Listed {
+    /// Its identity.
+    pub identity: String,
+    /// The login that sent it, which only a database knows.
+    pub sender: Option<String>,
 }
 
 /// Everything about an experiment that SQL can answer questions about.
@@ -200,7 +217,7 @@ impl Documents for Directory {
         }
     }
 
-    fn identities(&mut self, _: Option<SystemTime>) -> Result<Vec<String>> {
+    fn list(&mut self, _: &Wanted<'_>) -> Result<Vec<Listed>> {
         let what = || format!("cannot read {}", self.experiments.display());
         let mut found = Vec::new();
         for group in fs::read_dir(&self.experiments).context(Exit::Usage, what)? {
@@ -217,7 +234,7 @@ impl Documents for Directory {
             }
         }
         found.sort();
-        Ok(found)
+        Ok(found.into_iter().map(|identity| Listed { identity, sender: None }).collect())
     }
 
     fn document(&mut self, identity: &str) -> Result<Vec<u8>> {
@@ -258,6 +275,11 @@ mod tests {
 
     const ONE: &str = "00112233445566778899aabbccddeeff";
 
+    fn listed(directory: &mut Directory) -> Vec<String> {
+        let all = directory.list(&Wanted::default()).unwrap();
+        all.into_iter().map(|one| one.identity).collect()
+    }
+
     fn no_summary(_: &str) -> Result<Summary> {
         Err(Error::new(Exit::Internal, "a directory needs no summary"))
     }
@@ -271,7 +293,7 @@ mod tests {
         assert!(directory.add(ONE, b"first", &no_summary).unwrap());
         assert!(!directory.add(ONE, b"second", &no_summary).unwrap());
         assert_eq!(directory.document(ONE).unwrap(), b"first");
-        assert_eq!(directory.identities(None).unwrap(), [ONE]);
+        assert_eq!(listed(&mut directory), [ONE]);
         assert_eq!(directory.missing(&identities).unwrap().len(), 1);
         assert_eq!(fs::read_dir(scratch.path().join("experiments/00")).unwrap().count(), 1);
     }
@@ -288,7 +310,7 @@ mod tests {
         for name in ["x.jsonl.z", "..jsonl.z", ".unfinished-1", "é.jsonl.z", ONE] {
             fs::write(group.join(name), "x").unwrap();
         }
-        assert_eq!(directory.identities(None).unwrap(), [""; 0]);
+        assert_eq!(listed(&mut directory), [""; 0]);
 
         let file = group.join(format!("{ONE}{ENDING}"));
         symlink("/etc/hostname", &file).unwrap();

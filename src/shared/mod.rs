@@ -8,7 +8,7 @@ mod place;
 mod postgres;
 
 pub use self::{
-    documents::{About, Directory, Documents, Summary},
+    documents::{About, Directory, Documents, Listed, Summary, Wanted},
     place::{Place, SharedVariables},
     postgres::{Address, Database},
 };

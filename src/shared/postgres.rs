@@ -9,7 +9,7 @@ use std::{
     io, iter,
     sync::Arc,
     thread,
-    time::{Duration, Instant, SystemTime},
+    time::{Duration, Instant},
 };
 
 use ::postgres::{
@@ -23,7 +23,7 @@ use rustls::{ClientConfig, crypto::ring::default_provider};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 pub use self::address::Address;
-use super::documents::{Documents, Summary};
+use super::documents::{Documents, Listed, Summary, Wanted};
 use crate::{
     error::{Context as _, Error, Exit, Result},
     model::nanoseconds,
@@ -32,6 +32,10 @@ use crate::{
 
 /// Several statements in one message are one transaction.
 const SCHEMA: &str = include_str!("schema.sql");
+
+/// Those who have a role of rbench.
+const MEMBERS: &str = "SELECT DISTINCT pg_get_userbyid(member)::text FROM pg_auth_members
+    WHERE roleid IN ('rbench_push'::regrole, 'rbench_read'::regrole) ORDER BY 1";
 
 /// The version of the schema; raised with every change that an older rbench would not understand.
 const VERSION: i32 = 1;
@@ -75,10 +79,13 @@ impl<'n> Database<'n> {
         }
     }
 
-    /// Makes the tables and roles that are missing, and replaces functions and views.
-    pub fn set_up(address: &Address, notice: impl Fn(&str) + 'n) -> Result<()> {
+    /// Makes the tables and roles that are missing, and replaces functions and views. Returns who has the roles: they
+    /// are those of the whole server, and somebody may have made them before.
+    pub fn set_up(address: &Address, notice: impl Fn(&str) + 'n) -> Result<Vec<String>> {
         let mut database = Self::new(address, String::new(), notice);
-        database.ask("set up", |client| client.batch_execute(SCHEMA))
+        database.ask("set up", |client| client.batch_execute(SCHEMA))?;
+        let rows = database.query("read", MEMBERS, &[])?;
+        Ok(rows.iter().filter_map(|row| row.try_get(0).ok()).collect())
     }
 
     fn new(address: &Address, project: String, notice: impl Fn(&str) + 'n) -> Self {
@@ -119,7 +126,7 @@ impl<'n> Database<'n> {
                     Err(error) => error,
                 },
                 Err(Failure::Database(error)) => error,
-                Err(Failure::Tls(error)) => return Err(error),
+                Err(Failure::Refused(error)) => return Err(error),
             };
             let is_passing = is_passing(&error);
             if is_passing {
@@ -139,13 +146,16 @@ impl<'n> Database<'n> {
 
     /// The connection, which is made if there is none.
     fn client(&mut self) -> Result<&mut Client, Failure> {
+        if self.client.is_none() {
+            self.address.refuse_open_sockets().map_err(Failure::Refused)?;
+        }
         let client = match self.client.take().filter(|client| !client.is_closed()) {
             Some(client) => client,
             None if self.address.config.get_ssl_mode() == SslMode::Disable => {
                 self.address.config.connect(NoTls)?
             }
             None => {
-                let tls = verifying_tls().map_err(Failure::Tls)?;
+                let tls = verifying_tls().map_err(Failure::Refused)?;
                 self.address.config.connect(tls)?
             }
         };
@@ -161,7 +171,8 @@ impl<'n> Database<'n> {
                 format!("let its owner make the tables with: {} rbench init --shared", cargo()),
             ),
             Some(&SqlState::INSUFFICIENT_PRIVILEGE) if what != "set up" => failure.hint(
-                "let its owner grant a role: rbench_push to send results, rbench_read to read them",
+                "let its owner grant a role: rbench_push to send results, rbench_read to read them; and \
+                 permit projects and classes in the table rbench.allowed",
             ),
             _ => failure,
         }
@@ -171,7 +182,8 @@ impl<'n> Database<'n> {
 /// The reason why there is no connection.
 enum Failure {
     Database(DatabaseError),
-    Tls(Error),
+    /// It was not tried.
+    Refused(Error),
 }
 
 impl From<DatabaseError> for Failure {
@@ -255,11 +267,19 @@ impl Documents for Database<'_> {
         Ok(rows.first().is_some_and(|row| row.try_get(0).unwrap_or(false)))
     }
 
-    fn identities(&mut self, since: Option<SystemTime>) -> Result<Vec<String>> {
-        let (project, since) = (self.project.clone(), since.map_or(0, nanoseconds::from_time));
-        let query = "SELECT rbench.documents($1, $2)";
-        let rows = self.query("read", query, &[(&project, Type::TEXT), (&since, Type::INT8)])?;
-        Ok(identities(&rows))
+    fn list(&mut self, wanted: &Wanted<'_>) -> Result<Vec<Listed>> {
+        let project = self.project.clone();
+        let since = wanted.since.map_or(0, nanoseconds::from_time);
+        let senders = Some(wanted.senders).filter(|senders| !senders.is_empty());
+        let query = "SELECT identity, left(pushed_by, 100) FROM rbench.documents($1, $2, $3)";
+        let rows = self.query(
+            "read",
+            query,
+            &[(&project, Type::TEXT), (&since, Type::INT8), (&senders, Type::TEXT_ARRAY)],
+        )?;
+        let identities = identities(&rows).into_iter();
+        let senders = rows.iter().map(|row| row.try_get(1).ok());
+        Ok(identities.zip(senders).map(|(identity, sender)| Listed { identity, sender }).collect())
     }
 
     fn document(&mut self, identity: &str) -> Result<Vec<u8>> {

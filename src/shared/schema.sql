@@ -1,6 +1,9 @@
 -- Schema 1 of shared results. It can be applied again: tables stay, functions and views are replaced.
 -- Users have a role below, which permits functions and views: nobody but the owner can change or delete anything.
 
+-- Every user may take the lock below, and keep it.
+SET LOCAL lock_timeout = '1min';
+
 DO $$ BEGIN
     -- Two commands at once wait for each other.
     PERFORM pg_advisory_xact_lock(hashtext('cargo-rbench'));
@@ -35,6 +38,14 @@ CREATE TABLE IF NOT EXISTS project (
 CREATE TABLE IF NOT EXISTS class (
     id   int GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     name text NOT NULL UNIQUE -- empty: none
+);
+
+-- What each login may push. Its owner alone fills it.
+CREATE TABLE IF NOT EXISTS allowed (
+    login   text NOT NULL,
+    project text NOT NULL DEFAULT '*', -- its root; *: every one
+    class   text NOT NULL DEFAULT '*',
+    PRIMARY KEY (login, project, class)
 );
 
 CREATE TABLE IF NOT EXISTS experiment (
@@ -129,13 +140,46 @@ BEGIN
         base text, head text, head_s float8, summary text, begun_ns float8, finished_ns float8,
         unaffected int, identical int);
     own := decode(given.identity, 'hex');
+    -- A commit of the year 9999 would be the newest for ever.
+    IF given.head_s > extract(epoch FROM now() + interval '1 day') OR given.head_s < 0 THEN
+        given.head_s := NULL;
+    END IF;
     time := coalesce(to_timestamp(given.head_s), to_timestamp(given.finished_ns / 1e9));
+
+    -- Nothing is inserted before all of it is checked.
+    IF EXISTS (SELECT FROM experiment WHERE experiment.identity = own) THEN
+        RETURN false;
+    END IF;
+    -- The owner of this function may change the table anyway.
+    IF session_user <> current_user AND NOT EXISTS (
+        SELECT FROM allowed WHERE login = session_user
+            AND allowed.project IN ('*', given.project) AND allowed.class IN ('*', given.class)) THEN
+        RAISE EXCEPTION 'permission denied for project % of class %', quote_literal(left(given.project, 99)),
+                quote_literal(left(given.class, 99))
+            USING ERRCODE = 'insufficient_privilege',
+                HINT = format('its owner permits it with: INSERT INTO rbench.allowed VALUES (%L, %L, %L)',
+                    session_user, left(given.project, 99), left(given.class, 99));
+    END IF;
+    IF given.begun_ns < 0 OR given.begun_ns > given.finished_ns
+        OR given.finished_ns / 1e9 > extract(epoch FROM now() + interval '1 day') THEN
+        RAISE EXCEPTION 'the experiment was measured before 1970 or in the future';
+    END IF;
+    IF greatest(length(given.project), length(given.class), length(given.machine), length(given.kind),
+            length(given.settings_key), length(given.rbench), length(given.base), length(given.head)) > 1000
+        OR jsonb_array_length(report->'benchmarks') > 100000
+        OR EXISTS (
+            SELECT FROM jsonb_to_recordset(report->'benchmarks') AS judged (
+                package text, target text, id text, metric text, unit text, verdict text)
+            WHERE greatest(length(package), length(target), length(id), length(metric), length(unit), length(verdict)) > 1000)
+    THEN
+        RAISE EXCEPTION 'the experiment has a name of more than 1,000 characters, or more than 100,000 results';
+    END IF;
 
     project_id := project_of(given.project);
     class_id := class_of(given.class);
     INSERT INTO experiment VALUES (
         own, project_id, class_id, given.machine, given.kind, given.settings_key, given.rbench, given.base, given.head,
-        to_timestamp(given.head_s), given.summary, to_timestamp(given.begun_ns / 1e9), to_timestamp(given.finished_ns / 1e9),
+        to_timestamp(given.head_s), left(given.summary, 1000), to_timestamp(given.begun_ns / 1e9), to_timestamp(given.finished_ns / 1e9),
         given.unaffected, given.identical) ON CONFLICT DO NOTHING;
     IF NOT FOUND THEN
         RETURN false;
@@ -175,12 +219,16 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = rbench, pg_temp AS $$
     WHERE NOT EXISTS (SELECT FROM experiment WHERE experiment.identity = one.identity)
 $$;
 
--- The experiments of a project that have documents and were finished at this time or later, the newest first.
-CREATE OR REPLACE FUNCTION documents(project text, since_ns bigint) RETURNS SETOF bytea
+-- The experiments of a project that have documents and were finished at this time or later, the newest first, with the
+-- login that pushed each. Null logins: those of all.
+DROP FUNCTION IF EXISTS documents(text, bigint);
+CREATE OR REPLACE FUNCTION documents(project text, since_ns bigint, logins text[])
+RETURNS TABLE (identity bytea, pushed_by text)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = rbench, pg_temp AS $$
-    SELECT identity FROM document JOIN experiment USING (identity)
+    SELECT experiment.identity, experiment.pushed_by FROM document JOIN experiment USING (identity)
     WHERE experiment.project = (SELECT id FROM project WHERE root = documents.project)
         AND finished >= to_timestamp(since_ns / 1e9)
+        AND (logins IS NULL OR experiment.pushed_by = ANY (logins))
     ORDER BY finished DESC
 $$;
 
@@ -194,7 +242,7 @@ CREATE OR REPLACE VIEW course AS
     SELECT project.root AS project, class.name AS class, package, target, benchmark.name, metric, unit,
         result.head_time, verdict, result.base, result.head, base_half, head_half, change, low, high, p, builds,
         experiment.base AS base_commit, experiment.head AS head_commit, summary, machine,
-        encode(experiment.identity, 'hex') AS experiment
+        encode(experiment.identity, 'hex') AS experiment, pushed_by
     FROM result
     JOIN benchmark ON benchmark.id = result.benchmark
     JOIN class ON class.id = result.class
@@ -204,14 +252,25 @@ CREATE OR REPLACE VIEW course AS
 CREATE OR REPLACE VIEW changes AS
     SELECT * FROM course WHERE verdict IN ('regressed', 'improved', 'accepted') ORDER BY head_time DESC;
 
--- The newest result of each benchmark on each class.
+-- The newest result of each benchmark on each class. The classes of a benchmark are found one after the other by the
+-- index: others have none of its results.
 CREATE OR REPLACE VIEW latest AS
     SELECT project.root AS project, class.name AS class, package, target, benchmark.name, metric, unit,
         newest.head_time, verdict, newest.base, newest.head, change, low, high,
-        experiment.head AS head_commit, summary
+        experiment.head AS head_commit, summary, pushed_by
     FROM benchmark
     JOIN project ON project.id = benchmark.project
-    CROSS JOIN class
+    CROSS JOIN LATERAL (
+        WITH RECURSIVE used (class) AS (
+            (SELECT result.class FROM result WHERE result.benchmark = benchmark.id ORDER BY result.class LIMIT 1)
+            UNION ALL
+            SELECT further.class FROM used CROSS JOIN LATERAL (
+                SELECT result.class FROM result WHERE result.benchmark = benchmark.id AND result.class > used.class
+                ORDER BY result.class LIMIT 1) AS further
+        )
+        SELECT used.class FROM used
+    ) AS used
+    JOIN class ON class.id = used.class
     CROSS JOIN LATERAL (
         SELECT * FROM result WHERE result.benchmark = benchmark.id AND result.class = class.id
         ORDER BY result.head_time DESC LIMIT 1
@@ -220,7 +279,7 @@ CREATE OR REPLACE VIEW latest AS
 
 CREATE OR REPLACE VIEW machines AS
     SELECT project.root AS project, class.name AS class, machine, count(*) AS experiments,
-        max(finished) AS newest, max(rbench) AS rbench
+        max(finished) AS newest, max(rbench) AS rbench, string_agg(DISTINCT pushed_by, ', ') AS pushed_by
     FROM experiment JOIN project ON project.id = project JOIN class ON class.id = class
     GROUP BY project.root, class.name, machine;
 

@@ -1,9 +1,9 @@
 //! Stands for the database where rbench is compiled without the feature `postgres`: there is no address, so nothing is
 //! ever asked.
 
-use std::{collections::HashSet, fmt, time::SystemTime};
+use std::{collections::HashSet, fmt};
 
-use super::documents::{Documents, Summary};
+use super::documents::{Documents, Listed, Summary, Wanted};
 use crate::error::{Error, Exit, Result};
 
 /// No address.
@@ -36,7 +36,7 @@ impl Database {
     }
 
     /// Is never called: there is no address.
-    pub fn set_up(address: &Address, _: impl Fn(&str)) -> Result<()> {
+    pub fn set_up(address: &Address, _: impl Fn(&str)) -> Result<Vec<String>> {
         match *address {}
     }
 }
@@ -50,7 +50,7 @@ impl Documents for Database {
         match *self {}
     }
 
-    fn identities(&mut self, _: Option<SystemTime>) -> Result<Vec<String>> {
+    fn list(&mut self, _: &Wanted<'_>) -> Result<Vec<Listed>> {
         match *self {}
     }
 

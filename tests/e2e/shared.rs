@@ -254,7 +254,7 @@ fn results_are_sent_after_measuring_without_changing_the_verdict() {
     run.assert_stderr_has(&["sent 2 of 3 finished experiments to", "; 1 were there"]);
 
     // Nothing listens there, or rbench knows no database. The password is in no output and in no log.
-    let place = "postgres://me:s3cret@127.0.0.1:1/x?connect_timeout=1";
+    let place = "postgres://me:s3cret@127.0.0.1:1/x?sslmode=require&connect_timeout=1";
     let ci = ["ci", "--provider", "none", "--base", "HEAD~1", "--head", "HEAD"];
     let ci = project.rbench(&[&ci, &few[..]].concat()).env("RBENCH_SHARED", place).run();
     ci.assert_stderr_has(&if cfg!(feature = "postgres") {

@@ -88,12 +88,19 @@ fn set_up_shared(place: &Place) -> Result<Exit> {
             .hint("name a database: postgres://HOST/DATABASE"));
     };
     let console = Console::attach();
-    Database::set_up(address, |text| console.line(text))?;
-    let text = format!(
+    let members = Database::set_up(address, |text| console.line(text))?;
+    let mut text = format!(
         "the {address} has the tables of rbench\n\nlet users in, in psql:\n  \
          GRANT rbench_push TO \"USER\";  -- sends results, and reads none\n  \
-         GRANT rbench_read TO \"USER\";  -- reads results\n"
+         INSERT INTO rbench.allowed VALUES ('USER', 'PROJECT', 'CLASS');  -- which ones; '*': all\n  \
+         GRANT rbench_read TO \"USER\";  -- reads results of all projects\n"
     );
+    if !members.is_empty() {
+        text += &format!(
+            "\nthese have such a role already, in every database of the server: {}\n",
+            members.join(", ")
+        );
+    }
     Console::result(&escape_untrusted_lines(&text))?;
     Ok(Exit::Success)
 }

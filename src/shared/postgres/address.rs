@@ -1,6 +1,6 @@
 //! The address of a database: how to connect, and whether to encrypt.
 
-use std::{fmt, time::Duration};
+use std::{fmt, fs, os::unix::fs::MetadataExt as _, time::Duration};
 
 use ::postgres::{
     Config,
@@ -57,6 +57,18 @@ impl Address {
                 ));
             }
         });
+        // Whoever listens on the port, while the server is away also another user of this machine, may ask for the
+        // password in clear.
+        let is_tcp = |host: &Host| matches!(host, Host::Tcp(_));
+        if config.get_password().is_some()
+            && config.get_ssl_mode() == SslMode::Disable
+            && (config.get_hosts().iter().any(is_tcp) || !config.get_hostaddrs().is_empty())
+        {
+            let what = "cannot use the address of the shared results";
+            return Err(Error::new(Exit::Usage, what)
+                .cause("its password would not be encrypted")
+                .hint("use sslmode=require, or a socket: postgres:///DATABASE?host=/DIRECTORY"));
+        }
         if config.get_application_name().is_none() {
             config.application_name("cargo-rbench");
         }
@@ -67,6 +79,30 @@ impl Address {
         // Otherwise an answer that never comes is waited for two hours.
         config.keepalives_idle(SILENCE).keepalives_interval(SILENCE / 4);
         Ok(Self { config })
+    }
+}
+
+impl Address {
+    /// Refuses to send a password to a socket that any user of this machine may put in the place of the server's.
+    pub(in crate::shared) fn refuse_open_sockets(&self) -> Result<()> {
+        let directory = |host: &Host| match host {
+            Host::Unix(path) => Some(path.clone()),
+            Host::Tcp(_) => None,
+        };
+        let hosts = self.config.get_hosts().iter();
+        for path in hosts.filter_map(directory).filter(|_| self.config.get_password().is_some()) {
+            // Where there is none, there is no socket either.
+            let Ok(found) = fs::metadata(&path) else { continue };
+            if found.mode() & 0o002 != 0 {
+                return Err(Error::new(Exit::Usage, format!("cannot use the {self}"))
+                    .cause(format!(
+                        "any user may make a socket in {}, and would be sent the password",
+                        path.display()
+                    ))
+                    .hint("let the server make its socket in a directory of its own"));
+            }
+        }
+        Ok(())
     }
 }
 
@@ -132,6 +168,30 @@ mod tests {
         }
         for half in ["prefer", "verify-ca", "disable&sslmode=require"] {
             assert!(Address::parse(&format!("postgres://db.example/x?sslmode={half}")).is_err());
+        }
+    }
+
+    #[test]
+    fn password_needs_encryption_or_a_socket() {
+        for open in [
+            "postgres://me:s3cret@localhost/x",
+            "postgres://me:s3cret@127.0.0.1:6432/x",
+            "postgres://me:s3cret@db.example/x?sslmode=disable",
+            "postgres://me@[::1]/x?password=s3cret",
+            "postgres://me:s3cret@%2Frun,localhost/x",
+            "postgres://me:s3cret@/x?host=/run&hostaddr=127.0.0.1",
+        ] {
+            let error = Address::parse(open).unwrap_err().to_string();
+            assert!(error.contains("would not be encrypted"), "{open}: {error}");
+        }
+        for closed in [
+            "postgres://me:s3cret@localhost/x?sslmode=require",
+            "postgres://me:s3cret@db.example/x",
+            "postgres://me:s3cret@/x",
+            "postgres://me:s3cret@/x?host=/run/postgresql&port=6432",
+            "postgres://me@localhost/x",
+        ] {
+            Address::parse(closed).unwrap();
         }
     }
 

@@ -11,7 +11,7 @@ use std::{
 };
 
 use flate2::{Compression, read::ZlibEncoder};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{fill, sorted};
 use crate::{
@@ -40,6 +40,10 @@ pub fn make(server: &Server, database: &str) {
     made.assert_stdout_has(&["has the tables of rbench", "GRANT rbench_push TO"]);
     // Again, and by the variable.
     project.rbench(&["init", "--shared"]).env("RBENCH_SHARED", url).ok();
+    server.sql(
+        database,
+        "INSERT INTO rbench.allowed VALUES ('pusher'), ('worker'), ('nobody'), ('reader')",
+    );
 }
 
 #[test]
@@ -118,7 +122,7 @@ fn roles_permit_only_what_they_need() {
     let mut statements: Vec<(String, &[&str])> = vec![
         (push, write),
         ("SELECT rbench.missing('{}')".into(), write),
-        ("SELECT rbench.documents('', 0)".into(), read),
+        ("SELECT rbench.documents('', 0, NULL)".into(), read),
         ("SELECT rbench.document('\\x00')".into(), read),
         ("SELECT * FROM rbench.meta".into(), &["reader", "pusher", "worker"]),
         ("SELECT rbench.project_of('')".into(), none),
@@ -134,7 +138,9 @@ fn roles_permit_only_what_they_need() {
     for view in ["course", "changes", "latest", "machines"] {
         statements.push((format!("SELECT * FROM rbench.{view}"), read));
     }
-    for table in ["project", "class", "experiment", "document", "benchmark", "result", "meta"] {
+    for table in
+        ["project", "class", "allowed", "experiment", "document", "benchmark", "result", "meta"]
+    {
         let change = "INSERT INTO rbench.{} DEFAULT VALUES;DELETE FROM rbench.{};
             TRUNCATE rbench.{} CASCADE;DROP TABLE rbench.{} CASCADE;ALTER TABLE rbench.{} ADD x int;
             LOCK TABLE rbench.{} IN ACCESS EXCLUSIVE MODE";
@@ -172,6 +178,130 @@ fn roles_permit_only_what_they_need() {
     server.sql("empty", "CREATE SCHEMA rbench AUTHORIZATION nobody");
     let init = project.rbench(&["init", "--shared", &server.url("owner", "empty")]).fails_with(2);
     init.assert_stderr_has(&["the schema `rbench` belongs to somebody else"]);
+}
+
+/// What one experiment of `identity` and its comparison are to `push`.
+fn pushed(identity: u8, about: &Value, rows: &Value) -> String {
+    let mut all = json!({"identity": format!("{identity:032x}"), "project": "p", "class": "ax42",
+        "machine": "m", "kind": "comparison", "settings_key": "k", "rbench": "1", "head": "h",
+        "summary": "", "begun_ns": 1, "finished_ns": 2, "unaffected": 0, "identical": 0});
+    all.as_object_mut().unwrap().extend(about.as_object().unwrap().clone());
+    let report = json!({"benchmarks": rows});
+    format!("SELECT rbench.push('{all}', '\\x00', '{report}')")
+}
+
+#[test]
+#[ignore = "needs PostgreSQL"]
+fn push_is_limited_to_what_its_login_may() {
+    let server = server("shared");
+    server.sql(
+        "shared",
+        "DELETE FROM rbench.allowed;
+         INSERT INTO rbench.allowed VALUES ('pusher', 'p', 'ax42'), ('worker', DEFAULT, '')",
+    );
+    let row = json!({"package": "p", "target": "t", "id": "parse", "metric": "wall", "unit": "ns",
+        "verdict": "improved", "head": {"value": 1}});
+    let mut client = server.client("pusher", "shared");
+    let mut push = |identity, about: &Value, rows: &Value| {
+        let asked = client.query_one(&pushed(identity, about, rows), &[]);
+        asked.map(|row| row.get::<_, bool>(0)).map_err(|error| {
+            let error = error.as_db_error().unwrap();
+            format!("{} {}", error.message(), error.hint().unwrap_or_default())
+        })
+    };
+    let rows = json!([row]);
+    assert_eq!(push(1, &json!({}), &rows), Ok(true));
+    // It is known: nothing else counts, and nothing new is written.
+    assert_eq!(push(1, &json!({"class": "x", "project": "x"}), &rows), Ok(false));
+    for (about, rows, words) in [
+        (json!({"class": "other"}), json!([]), "VALUES ('pusher', 'p', 'other')"),
+        (json!({"project": "q"}), json!([]), "permission denied for project 'q'"),
+        (json!({"finished_ns": 1e20}), json!([]), "in the future"),
+        (json!({"finished_ns": "NaN"}), json!([]), "cannot be NaN"),
+        (json!({"begun_ns": -1}), json!([]), "before 1970"),
+        (json!({"begun_ns": 3}), json!([]), "before 1970"),
+        (json!({"machine": "m".repeat(1001)}), json!([]), "more than 1,000 characters"),
+        (json!({}), json!([row, {"id": "i".repeat(1001)}]), "more than 1,000 characters"),
+        (json!({}), vec![json!({}); 100_001].into(), "more than 100,000 results"),
+    ] {
+        let error = push(2, &about, &rows).unwrap_err();
+        assert!(error.contains(words), "{error}");
+    }
+    // A commit of the year 9999 is not the newest for ever.
+    let future = json!({"head_s": 253_370_764_800_i64, "summary": "s".repeat(5000)});
+    assert_eq!(push(3, &future, &rows), Ok(true));
+    let mut reader = server.client("reader", "shared");
+    let query = "SELECT bool_and(head_time < now() AND pushed_by = 'pusher' AND length(summary) <= 1000), count(*)
+        FROM rbench.course";
+    let found = reader.query_one(query, &[]).unwrap();
+    assert_eq!((found.get(0), found.get(1)), (true, 2_i64));
+    for view in ["latest", "machines"] {
+        let query = format!("SELECT pushed_by, class FROM rbench.{view}");
+        let found = reader.query_one(&query, &[]).unwrap();
+        assert_eq!((found.get(0), found.get(1)), ("pusher", "ax42"));
+    }
+    let names =
+        "SELECT string_agg(name, ' ') || '|' || (SELECT string_agg(root, ' ') FROM rbench.project)
+        FROM rbench.class";
+    let names: String = server.client("owner", "shared").query_one(names, &[]).unwrap().get(0);
+    assert_eq!(names, "ax42|p", "what was refused left nothing");
+
+    // What the client says.
+    let (project, commits) = history::project(2);
+    fill(&project, &commits, &["a"]);
+    let refused = project.rbench(&["push", &server.url("worker", "shared")]).fails_with(2);
+    refused
+        .assert_stderr_has(&["of class 'ax42'", "INSERT INTO rbench.allowed VALUES ('worker', "]);
+}
+
+#[test]
+#[ignore = "needs PostgreSQL"]
+fn pull_names_who_sent_and_takes_those_of_one() {
+    let server = server("shared");
+    let (project, commits) = history::project(2);
+    let [second, third] = [project.clone_elsewhere(), project.clone_elsewhere()];
+    fill(&project, &commits, &["a", "b"]);
+    project.rbench(&["push", &server.url("pusher", "shared")]).ok();
+    fill(&second, &commits, &["c"]);
+    let place = server.url("worker", "shared");
+    second.rbench(&["push", &place]).ok();
+    third
+        .rbench(&["pull", &place, "--from", "worker", "--from", "nobody"])
+        .ok()
+        .assert_stdout_has(&["imported 1 new experiment", "; sent by worker (1)"]);
+    third
+        .rbench(&["pull", &place])
+        .ok()
+        .assert_stdout_has(&["imported 2 new experiments", "; sent by pusher (2)"]);
+    let directory = project.beside("shared").display().to_string();
+    let refused = third.rbench(&["pull", &directory, "--from", "worker"]).fails_with(2);
+    refused.assert_stderr_has(&["only a database knows who sent"]);
+}
+
+#[test]
+#[ignore = "needs PostgreSQL"]
+fn tables_of_an_earlier_rbench_are_completed_by_their_owner() {
+    let server = server("shared");
+    let (project, commits) = history::project(2);
+    fill(&project, &commits, &["a"]);
+    project.rbench(&["push", &server.url("worker", "shared")]).ok();
+    server.sql(
+        "shared",
+        "DROP TABLE rbench.allowed;
+         DROP FUNCTION rbench.documents;
+         CREATE FUNCTION rbench.documents(project text, since_ns bigint) RETURNS SETOF bytea
+             LANGUAGE sql AS 'SELECT NULL::bytea';
+         DROP VIEW rbench.machines;
+         CREATE VIEW rbench.machines AS SELECT 'p'::text AS project, 'c'::text AS class, machine,
+             count(*) AS experiments, max(finished) AS newest, max(rbench) AS rbench
+             FROM rbench.experiment GROUP BY machine",
+    );
+    let elsewhere = project.clone_elsewhere();
+    let pull = || elsewhere.rbench(&["pull", &server.url("worker", "shared")]);
+    pull().fails_with(2).assert_stderr_has(&["let its owner make the tables with"]);
+    let init = project.rbench(&["init", "--shared", &server.url("owner", "shared")]).ok();
+    init.assert_stdout_has(&["in every database of the server: pusher, reader, worker"]);
+    pull().ok().assert_stdout_has(&["imported 1 new experiment"]);
 }
 
 #[test]
@@ -426,14 +556,15 @@ fn encryption_verifies_the_name_of_the_server() {
     // Without encryption it is refused where it is required, and used on this machine.
     let text = init("s3cret", "?sslmode=require", "good");
     assert!(text.contains("server does not support TLS"), "{text}");
-    let text = init("wr0ng", "", "good");
-    assert!(text.contains("password authentication failed") && !text.contains("wr0ng"), "{text}");
-    assert!(init("s3cret", "", "good").contains("permission denied"));
+    for options in ["", "?sslmode=disable"] {
+        let text = init("s3cret", options, "good");
+        assert!(text.contains("its password would not be encrypted"), "{text}");
+    }
 
     for (certificate, trusted, words) in [
-        ("good", "good", "permission denied"),
         ("good", "wrong", "UnknownIssuer"),
         ("wrong", "wrong", "not valid for name"),
+        ("good", "good", "permission denied"),
     ] {
         server.crash();
         let directory = server.directory().display().to_string();
@@ -451,6 +582,17 @@ fn encryption_verifies_the_name_of_the_server() {
             project.rbench(&["init", "--shared", &url]).env("SSL_CERT_FILE", file).fails_with(2);
         outcome.assert_stderr_has(&[words]);
         assert!(!outcome.stderr().contains("s3cret"), "{}", outcome.printed());
+    }
+    let url = format!("postgres://me:wr0ng@127.0.0.1:{port}/postgres?sslmode=require");
+    let file = server.directory().join("good-ca.pem");
+    let init = project.rbench(&["init", "--shared", &url]).env("SSL_CERT_FILE", file);
+    let text = init.fails_with(2).stderr();
+    assert!(text.contains("password authentication failed") && !text.contains("wr0ng"), "{text}");
+    // A socket of its own needs none, and one that any user may replace gets no password.
+    let socket = server.url("me", "postgres").replacen("me@", "me:s3cret@", 1);
+    for (mode, words) in [(0o755, "permission denied"), (0o777, "any user may make a socket")] {
+        fs::set_permissions(server.sockets(), Permissions::from_mode(mode)).unwrap();
+        project.rbench(&["init", "--shared", &socket]).fails_with(2).assert_stderr_has(&[words]);
     }
 }
 
