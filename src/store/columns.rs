@@ -163,6 +163,21 @@ pub(super) fn version_id(connection: &Connection, version: &Version) -> rusqlite
     intern(connection, "version", &columns, 5, values)
 }
 
+/// Like [`version_id`], and updates what git says about the commit: an import may have said something else.
+pub(super) fn resolved_version_id(
+    connection: &Connection,
+    resolved: &Version,
+) -> rusqlite::Result<i64> {
+    let id = version_id(connection, resolved)?;
+    let Version { summary, time, .. } = resolved;
+    execute(
+        connection,
+        "UPDATE version SET (summary, time_s) = (?2, ?3) WHERE id = ?1 AND (summary, time_s) IS NOT (?2, ?3)",
+        params![id, summary, time],
+    )?;
+    Ok(id)
+}
+
 pub(super) fn benchmark_id(
     connection: &Connection,
     benchmark: &Benchmark,
@@ -173,7 +188,7 @@ pub(super) fn benchmark_id(
     intern(connection, "benchmark", &columns, 3, values)
 }
 
-/// Like [`benchmark_id`], and updates the names for display.
+/// Like [`benchmark_id`], and updates the names for display. Only what this machine lists may do so: not an import.
 pub(super) fn listed_benchmark_id(
     connection: &Connection,
     listed: &Benchmark,

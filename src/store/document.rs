@@ -396,7 +396,7 @@ struct Current {
     versions: usize,
     /// The time when it was finished in the store that exported it.
     finished: SystemTime,
-    /// True if nothing may be added to it: it is finished here, or not selected.
+    /// True if nothing may be added to it: it was stored before, or is not selected.
     closed: bool,
     /// The benchmark of the last lines, and its executions that are not stored yet.
     benchmark: Option<Benchmark>,
@@ -509,16 +509,15 @@ impl Import<'_> {
         if let Some(odd) = planned.chain([line.sample_sizes]).find(|all| !is_possible(*all)) {
             return Err(format!("{odd} are no builds, executions and measurements").into());
         }
-        let mut known = self.connection.prepare_cached(
-            "SELECT id, finished_ns IS NOT NULL FROM experiment WHERE identity = ?",
-        )?;
-        let known =
-            known.query_row([&line.identity], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+        let known = "SELECT id FROM experiment WHERE identity = ?";
+        let mut known = self.connection.prepare_cached(known)?;
+        let known = known.query_row([&line.identity], |row| row.get(0)).optional()?;
         let (versions, finished) =
             (line.versions.len(), nanoseconds::system_time(line.finished_ns));
-        let (id, closed) = if let Some((id, closed)) = known {
+        let (id, closed) = if let Some(id) = known {
+            // Also one that this machine has not finished: only its own executions belong to it.
             self.imported.known += 1;
-            (ExperimentId(id), closed)
+            (ExperimentId(id), true)
         } else if self.selection.since.is_some_and(|since| finished < since) {
             (ExperimentId(0), true)
         } else {
@@ -569,7 +568,7 @@ impl Import<'_> {
         Ok(())
     }
 
-    /// Stores the collected executions, except those whose slots are already filled.
+    /// Stores the collected executions, except those whose slots earlier lines fill.
     fn store_new(&mut self) -> Result<(), StoreError> {
         let Some(current) = &mut self.current else { return Ok(()) };
         let mut new = take(&mut current.new);

@@ -65,12 +65,16 @@ enum Which<'b> {
 }
 
 impl Store<'_> {
-    /// Starts an experiment. The display names of its benchmarks replace those stored before.
+    /// Starts an experiment. The display names of its benchmarks, and the titles and times of its commits, replace those
+    /// stored before.
     pub fn begin(&self, plan: &ExperimentPlan) -> Result<ExperimentId> {
         let now = SystemTime::now();
         self.write("begin an experiment in", |connection| {
             for planned in &plan.benchmarks {
                 columns::listed_benchmark_id(connection, &planned.benchmark)?;
+            }
+            for planned in &plan.versions {
+                columns::resolved_version_id(connection, &planned.version)?;
             }
             insert(connection, &new_identity(connection)?, plan, now)
         })

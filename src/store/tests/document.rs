@@ -105,7 +105,7 @@ fn importing_again_changes_nothing_in_the_store() {
 }
 
 #[test]
-fn import_completes_an_experiment_continued_in_a_copy() {
+fn import_adds_nothing_to_an_unfinished_experiment() {
     let (_from, from) = store();
     let (_to, to) = store();
     for store in [&from, &to] {
@@ -121,11 +121,40 @@ fn import_completes_an_experiment_continued_in_a_copy() {
     let slot = slot(1, 0, 5);
     from.record_execution(experiment, &benchmark("b"), slot, Ok(&execution(1.0))).unwrap();
     from.finish(experiment).unwrap();
+    let before = to.experiments().unwrap();
     let imported = import(&to, &export(&from)).unwrap();
-    assert_eq!(imported, Imported { experiments: 0, known: 1, executions: 1 });
-    // The copy was begun at another time.
-    let executions = |store| export(store).lines().skip(2).map(str::to_owned).collect::<Vec<_>>();
-    assert_eq!(executions(&to)[..2], executions(&from)[..2]);
+    assert_eq!(imported, Imported { experiments: 0, known: 1, executions: 0 });
+    assert_eq!(to.experiments().unwrap(), before);
+    assert_eq!(to.rows(&benchmark("b"), &[before[0].id]).unwrap().len(), 1);
+}
+
+#[test]
+fn import_changes_no_names_of_what_is_stored() {
+    let (_from, from) = full();
+    let (_to, to) = store();
+    let own = to.begin(&plan()).unwrap();
+    record_all(&to, own, &benchmark("parse"));
+    to.finish(own).unwrap();
+    let before = export(&to);
+    let forged = export(&from)
+        .replace(r#""group":"g""#, r#""group":"forged""#)
+        .replace("Parse faster", "forged")
+        .replace("1700000000", "1");
+    assert!(forged.contains(r#""group":"forged""#) && forged.contains(r#""summary":"forged""#));
+    import(&to, &unchecked(&forged)).unwrap();
+    let lines = |text: &str| text.lines().map(str::to_owned).collect::<Vec<_>>();
+    let after = lines(&export(&to));
+    let own: Vec<String> =
+        lines(&before).into_iter().filter(|line| !line.contains("\"end\"")).collect();
+    assert!(own.iter().all(|line| after.contains(line)), "{before}\n{after:?}");
+
+    // Names that came first are replaced by those that this machine finds.
+    let (_later, later) = store();
+    import(&later, &unchecked(&forged)).unwrap();
+    let own = later.begin(&plan()).unwrap();
+    let found = later.experiment(own).unwrap().unwrap();
+    assert_eq!(found.plan.versions, plan().versions);
+    assert_eq!(found.plan.benchmarks, plan().benchmarks);
 }
 
 #[test]
