@@ -121,6 +121,17 @@ pub fn or_full_disk(error: Error, path: &Path) -> Error {
     }
 }
 
+/// Refuses to write this number of bytes where the disk has less room.
+pub fn refuse_if_disk_is_small(bytes: u64, path: &Path, what: impl Fn() -> String) -> Result<()> {
+    match free_space(path) {
+        Some(free) if free < bytes => Err(Error::new(Exit::Usage, what()).cause(format!(
+            "it takes {bytes} bytes, and the disk of {} has {free} left",
+            path.display()
+        ))),
+        _ => Ok(()),
+    }
+}
+
 /// The number of bytes that this user can still write to the disk of `path`, which need not exist yet.
 fn free_space(path: &Path) -> Option<u64> {
     let disk = path.ancestors().find_map(|path| rustix::fs::statvfs(path).ok())?;
@@ -180,6 +191,15 @@ impl RealPaths {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn more_bytes_than_the_disk_has_are_refused() {
+        let scratch = tempfile::tempdir().unwrap();
+        let refuse = |bytes| refuse_if_disk_is_small(bytes, scratch.path(), || "cannot".to_owned());
+        refuse(1).unwrap();
+        let error = refuse(u64::MAX).unwrap_err().to_string();
+        assert!(error.contains("and the disk of"), "{error}");
+    }
 
     #[test]
     fn point_replaces_an_existing_link() {

@@ -84,11 +84,6 @@ impl<T> Index<T> {
         if self.format != FORMAT {
             return Some(format!("it has format {}, and this rbench reads {FORMAT}", self.format));
         }
-        let sizes = self.contents.iter().map(|content| content.size);
-        let size = sizes.fold(0_u64, u64::saturating_add);
-        if size > MOST_CONTENTS {
-            return Some(format!("its files have {size} bytes, and {MOST_CONTENTS} are allowed"));
-        }
         let (mut paths, mut used) = (BTreeSet::new(), BTreeSet::new());
         for IndexedFile { path, content, .. } in &self.files {
             if !is_plain(path) || !paths.insert(Path::new(path)) {
@@ -103,7 +98,20 @@ impl<T> Index<T> {
         if let Some(both) = directories.find(|directory| paths.contains(directory)) {
             return Some(format!("{} is a file and a directory in it", both.display()));
         }
-        (used.len() != self.contents.len()).then(|| "it has contents of no file".to_owned())
+        if used.len() != self.contents.len() {
+            return Some("it has contents of no file".to_owned());
+        }
+        let size = self.size();
+        (size > MOST_CONTENTS)
+            .then(|| format!("its files have {size} bytes, and {MOST_CONTENTS} are allowed"))
+    }
+
+    /// The bytes of all files on the disk, where files of one content are one file, or two if some of them are programs.
+    fn size(&self) -> u64 {
+        let files: BTreeSet<(usize, bool)> =
+            self.files.iter().map(|file| (file.content, file.is_executable)).collect();
+        let sizes = files.iter().filter_map(|(content, _)| self.contents.get(*content));
+        sizes.fold(0, |sum, content| sum.saturating_add(content.size))
     }
 }
 

@@ -72,9 +72,9 @@ impl<T: DeserializeOwned> Pack<T> {
         check().map_err(|error| damage(&self.path, &error, "a byte of it"))
     }
 
-    /// The sum of the sizes of its different contents, in bytes.
+    /// The bytes that its files take on the disk.
     pub fn size(&self) -> u64 {
-        self.index.contents.iter().map(|content| content.size).sum()
+        self.index.size()
     }
 
     /// Writes all files below `directory`, which must be empty and of this user alone. Unless it succeeds, the pack is
@@ -95,11 +95,14 @@ impl<T: DeserializeOwned> Pack<T> {
             let name = files.first().map_or(INDEX, |file| &*file.path);
             let mut entry = announced(entries.next(), &content_name(content), content.size)
                 .map_err(|error| failed(error, name))?;
-            let mut written: Option<(&IndexedFile, PathBuf)> = None;
+            // The first file of this content, and the first that is a program.
+            let mut written: [Option<PathBuf>; 2] = [None, None];
             for file in files {
                 let path = directory.join(&file.path);
-                let mut write = || match &written {
-                    None => create(&path, file).and_then(|mut out| {
+                let [plain, program] = &written;
+                let same = if file.is_executable { program } else { plain };
+                let mut write = || match (same, plain.as_ref().or(program.as_ref())) {
+                    (_, None) => create(&path, file).and_then(|mut out| {
                         let mut contents = Hashed::new(&mut entry);
                         io::copy(&mut contents, &mut out)?;
                         if contents.hashed() == (content.size, content.digest) {
@@ -109,17 +112,17 @@ impl<T: DeserializeOwned> Pack<T> {
                         }
                     }),
                     // Nothing changes a file of a pack in place, so that one content needs no copies.
-                    Some((first, known)) if first.is_executable == file.is_executable => {
+                    (Some(known), _) => {
                         make_parent(&path)?;
                         fs::hard_link(known, &path)
                     }
-                    Some((_, known)) => {
+                    (None, Some(known)) => {
                         let mut out = create(&path, file)?;
                         io::copy(&mut File::open(known)?, &mut out).map(drop)
                     }
                 };
                 write().map_err(|error| failed(error, &file.path))?;
-                written.get_or_insert((file, path));
+                written[usize::from(file.is_executable)].get_or_insert(path);
             }
         }
         let is_at_end = entries.next().is_none();

@@ -175,6 +175,34 @@ fn hostile_paths_and_sizes_are_refused() {
 }
 
 #[test]
+fn copies_of_one_content_are_counted_and_made_once() {
+    use std::os::unix::fs::MetadataExt as _;
+    let scratch = tempfile::tempdir().unwrap();
+    let programs = ["p", "q", "r"].map(|path| (path, true));
+    let files = [("a", false), ("b", false)].into_iter().chain(programs);
+    let file = |(path, is_executable): (&str, bool)| {
+        let path = path.to_owned();
+        IndexedFile { path, content: 0, is_executable }
+    };
+    let mut index = Index {
+        format: FORMAT,
+        rbench: String::new(),
+        about: "about",
+        contents: vec![content()],
+        files: files.map(file).collect(),
+    };
+    let pack = with_index(scratch.path(), &serde_json::to_string(&index).unwrap());
+    assert_eq!(Pack::<String>::open(&pack).unwrap().size(), 2);
+    let into = scratch.path().join("into");
+    extract(&pack, &into).unwrap();
+    let inode = |path: &str| fs::metadata(into.join(path)).unwrap().ino();
+    assert_eq!(inode("a"), inode("b"));
+    assert!(inode("p") != inode("a") && inode("p") == inode("q") && inode("q") == inode("r"));
+    index.contents[0].size = MOST_CONTENTS / 2 + 1;
+    assert!(index.defect().unwrap().contains("bytes, and"), "both count");
+}
+
+#[test]
 fn tar_lists_a_pack() {
     let (_scratch, pack) = written();
     let listed = Command::new("tar").arg("-tzf").arg(&pack).stderr(Stdio::inherit()).output();

@@ -9,7 +9,7 @@ use super::{
     Project,
     packed::{
         EXTRACTED, LIBRARIES_PART, OBJECTS, PackPlaces, PackedProject, SETTINGS, SETTINGS_PART,
-        extract, extracted, place_of, prepare, refuse_strangers_configuration, repository_in,
+        extract, extracted, place_of, prepare, repository_in,
     },
 };
 use crate::{
@@ -28,7 +28,6 @@ impl Project {
         let repository = self.repository.identity()?;
         let place = place_of(&repository)?;
         prepare(&place)?;
-        refuse_strangers_configuration(&place)?;
         let dirs = CacheDirs::for_packing(&place, &repository, &self.workspace, &self.target);
         self.cache_dirs = dirs.into();
         Ok(())

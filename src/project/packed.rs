@@ -1,8 +1,8 @@
 //! A project that comes from a pack: on a machine without a clone of the repository, without cargo and without a compiler.
 //!
-//! All that is compiled knows the path at which it was compiled. So a pack has one place, the same on every machine, that
-//! any user can have: below [`PLACES`], named by the repository alone. It belongs to the user who extracts the pack, and
-//! nobody else can write there. One pack is in it at a time; the store of results stays.
+//! All that is compiled knows the path at which it was compiled. So a pack has one place, the same on every machine: below
+//! [`PLACES`], named by the repository alone. It belongs to the user who extracts the pack, and nobody else but root can
+//! write there or in a directory above it. One pack is in it at a time; the store of results stays.
 
 use std::{
     env::consts::ARCH,
@@ -26,8 +26,9 @@ use crate::{
 /// The variable that replaces [`PLACES`].
 const PLACES_VARIABLE: &str = "RBENCH_PACK_DIR";
 
-/// The directory for the places of packs: every user may write there, and the system does not empty it at its start.
-const PLACES: &str = "/var/tmp";
+/// The directory for the places of packs. Root makes it for the user who packs or measures: where everybody may write,
+/// somebody else could have the place first, or put configuration beside it while cargo runs.
+const PLACES: &str = "/var/lib/cargo-rbench";
 
 /// The files of the workspace that a comparison reads besides those of its versions.
 pub(super) const SETTINGS: [&str; 2] = ["bench.toml", ".rbench/accepted.toml"];
@@ -152,51 +153,50 @@ pub(super) fn place_of(repository: &str) -> Result<PathBuf> {
         let what = format!("cannot use {PLACES_VARIABLE}={}", places.display());
         return Err(Error::new(Exit::Usage, what).cause("it is not an absolute path"));
     }
-    Ok(places.join(format!("cargo-rbench-{repository}")))
+    Ok(places.join(repository))
 }
 
-/// Makes the place of a pack, or checks that it belongs to this user alone.
+/// Makes the place of a pack, or checks that it belongs to this user alone, and that only root and this user can change
+/// the directories above it: cargo and rustup obey files in each of them.
 pub(super) fn prepare(place: &Path) -> Result<()> {
+    let parent = place.parent().unwrap_or(Path::new("/"));
+    let what = || format!("cannot create the directory {}", parent.display());
+    DirBuilder::new().recursive(true).mode(0o755).create(parent).map_err(|error| {
+        Error::new(Exit::Usage, what())
+            .cause(error.to_string())
+            .hint(format!("let root make it once: sudo install -d -o \"$USER\" {}", quoted(parent)))
+    })?;
+    parent.ancestors().try_for_each(refuse_if_open)?;
+    make_private(place)
+}
+
+/// Makes a directory of this user alone, or checks that it is one.
+fn make_private(place: &Path) -> Result<()> {
     let what = || format!("cannot use {}", place.display());
-    if let Some(parent) = place.parent() {
-        files::create_directory(parent)?;
-    }
     match DirBuilder::new().mode(0o700).create(place) {
         Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
             return Err(error).context(Exit::Usage, what);
         }
         _ => {}
     }
-    let found = fs::symlink_metadata(place).context(Exit::Usage, what)?;
-    let is_own = found.uid() == rustix::process::geteuid().as_raw();
+    refuse_if_open(place)
+}
+
+/// Refuses a directory where another user but root can change entries. A symbolic link would be another path for the
+/// compiler, and its target would have other directories above it.
+fn refuse_if_open(directory: &Path) -> Result<()> {
+    let what = || format!("cannot keep packs in {}", directory.display());
+    let found = fs::symlink_metadata(directory).context(Exit::Usage, what)?;
+    let is_own = [0, rustix::process::geteuid().as_raw()].contains(&found.uid());
     let cause = match () {
-        () if !found.is_dir() => "it is no directory",
+        () if !found.is_dir() => "it is no directory, or a symbolic link",
         () if !is_own => "it belongs to another user",
         () if found.mode() & 0o022 != 0 => "other users may write there",
         () => return Ok(()),
     };
     Err(Error::new(Exit::Usage, what()).cause(cause).hint(format!(
-        "have it removed, or set {PLACES_VARIABLE} to another directory, the same on the machine that compiles"
+        "set {PLACES_VARIABLE} to a directory that only root and you can change, the same on all machines"
     )))
-}
-
-/// Refuses to compile below a directory where another user has put configuration, which cargo and rustup would obey.
-pub(super) fn refuse_strangers_configuration(place: &Path) -> Result<()> {
-    const OBEYED: [&str; 4] = [".cargo", "Cargo.toml", "rust-toolchain", "rust-toolchain.toml"];
-    let own = rustix::process::geteuid().as_raw();
-    let all = place.ancestors().flat_map(|directory| OBEYED.map(|name| directory.join(name)));
-    for path in all {
-        let owner = fs::symlink_metadata(&path).map(|found| found.uid());
-        if owner.is_ok_and(|owner| owner != own && owner != 0) {
-            return Err(Error::new(Exit::Usage, format!("cannot compile in {}", place.display()))
-                .cause(format!(
-                    "{} belongs to another user, and cargo would use it",
-                    path.display()
-                ))
-                .hint(format!("have it removed, or set {PLACES_VARIABLE} to another directory")));
-        }
-    }
-    Ok(())
 }
 
 pub(super) fn repository_in(place: &Path) -> PathBuf {
@@ -212,6 +212,8 @@ pub(super) fn extracted(place: &Path) -> Option<Digest> {
 pub(super) fn extract(pack: Pack<PackedProject>, about: &PackedProject) -> Result<()> {
     let place = &about.place;
     let what = || format!("cannot extract the pack to {}", place.display());
+    remove_interrupted(place).context(Exit::Usage, what)?;
+    files::refuse_if_disk_is_small(pack.size(), place, what)?;
     match fs::remove_file(place.join(EXTRACTED)) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
             return Err(error).context(Exit::Usage, what);
@@ -219,7 +221,6 @@ pub(super) fn extract(pack: Pack<PackedProject>, about: &PackedProject) -> Resul
         _ => {}
     }
     let dirs = CacheDirs::of_pack(place);
-    remove_interrupted(place).context(Exit::Usage, what)?;
     let new = tempfile::Builder::new().prefix(files::UNFINISHED).tempdir_in(place);
     let new = new.context(Exit::Usage, what)?;
     // Before it is known to be whole, nothing of it is at the path where it is used.
@@ -274,16 +275,30 @@ mod tests {
     use super::*;
 
     #[test]
-    fn prepare_accepts_only_a_private_directory() {
+    fn private_directory_is_of_this_user_alone() {
         let scratch = tempfile::tempdir().unwrap();
         let path = |name: &str| scratch.path().join(name);
-        prepare(&path("new")).unwrap();
+        make_private(&path("new")).unwrap();
         assert_eq!(fs::metadata(path("new")).unwrap().permissions().mode() & 0o777, 0o700);
-        prepare(&path("new")).unwrap();
+        make_private(&path("new")).unwrap();
         fs::set_permissions(path("new"), fs::Permissions::from_mode(0o777)).unwrap();
-        assert!(prepare(&path("new")).unwrap_err().to_string().contains("other users may write"));
+        let refused = |name: &str| make_private(&path(name)).unwrap_err().to_string();
+        assert!(refused("new").contains("other users may write"));
         symlink(scratch.path(), path("link")).unwrap();
-        assert!(prepare(&path("link")).unwrap_err().to_string().contains("no directory"));
+        assert!(refused("link").contains("a symbolic link"));
+    }
+
+    #[test]
+    fn place_below_an_open_directory_is_refused() {
+        // With a sticky bit, too: others may put files beside it.
+        let scratch = tempfile::tempdir().unwrap();
+        let open = scratch.path().join("open");
+        fs::create_dir(&open).unwrap();
+        fs::set_permissions(&open, fs::Permissions::from_mode(0o1777)).unwrap();
+        let error = prepare(&open.join("a/place")).unwrap_err().to_string();
+        assert!(error.contains("other users may write there"), "{error}");
+        assert!(error.contains(PLACES_VARIABLE), "{error}");
+        assert!(!open.join("a/place").exists());
     }
 
     #[test]

@@ -4,11 +4,13 @@
 use std::{
     collections::BTreeMap,
     fs,
+    ops::Deref,
     os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
 };
 
 use serde_json::Value;
+use tempfile::TempDir;
 
 use crate::support::{QUICK, TestProject, rbench::Rbench};
 
@@ -48,8 +50,22 @@ fn main() {
 }
 "#;
 
+/// A project and a directory for the places of its packs, above which no other user can write.
+struct Packs {
+    project: TestProject,
+    places: TempDir,
+}
+
+impl Deref for Packs {
+    type Target = TestProject;
+
+    fn deref(&self) -> &TestProject {
+        &self.project
+    }
+}
+
 /// Two versions whose function `sum` differs.
-fn project() -> TestProject {
+fn project() -> Packs {
     let project = TestProject::of("native");
     for target in ["bad", "raw"] {
         fs::remove_file(project.root().join(format!("benches/{target}.rs"))).unwrap();
@@ -65,43 +81,43 @@ fn project() -> TestProject {
     project.commit("Read files");
     project.replace("src/lib.rs", "(0..200)", "(0..300)");
     project.commit("Add up more");
-    project
+    Packs { project, places: tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap() }
 }
 
-fn places(project: &TestProject) -> PathBuf {
-    project.beside("places")
+fn places(project: &Packs) -> PathBuf {
+    project.places.path().join("places")
 }
 
 /// The place of the one pack.
-fn place(project: &TestProject) -> PathBuf {
+fn place(project: &Packs) -> PathBuf {
     let mut all = fs::read_dir(places(project)).unwrap();
     let place = all.next().unwrap().unwrap().path();
     assert!(all.next().is_none());
     place
 }
 
-fn packing(project: &TestProject, pack: &Path, more: &[&str]) -> Rbench {
+fn packing(project: &Packs, pack: &Path, more: &[&str]) -> Rbench {
     let arguments = ["build", "HEAD~1", "HEAD", "--pack", pack.to_str().unwrap()];
     let command = project.rbench(&[&arguments[..], more].concat());
     command.env("RBENCH_PACK_DIR", places(project))
 }
 
 /// Packs the last two versions.
-fn packed(project: &TestProject) -> PathBuf {
+fn packed(project: &Packs) -> PathBuf {
     let pack = project.beside("x.pack");
     packing(project, &pack, &[]).ok().assert_stdout_has(&["wrote ", "compare --pack "]);
     pack
 }
 
 /// A command about a pack on the machine that compiled.
-fn here(project: &TestProject, pack: &Path, more: &[&str]) -> Rbench {
+fn here(project: &Packs, pack: &Path, more: &[&str]) -> Rbench {
     let arguments = ["compare", "--pack", pack.to_str().unwrap()];
     let command = project.rbench(&[&arguments[..], &quickly(), more].concat());
     command.env("RBENCH_PACK_DIR", places(project))
 }
 
 /// The same on another machine, which has nothing but git.
-fn elsewhere(project: &TestProject, pack: &Path, more: &[&str]) -> Rbench {
+fn elsewhere(project: &Packs, pack: &Path, more: &[&str]) -> Rbench {
     let (home, tools) = (project.beside("other home"), project.beside("tools"));
     fs::create_dir_all(home.join("tmp")).unwrap();
     fs::create_dir_all(&tools).unwrap();
@@ -119,17 +135,17 @@ fn elsewhere(project: &TestProject, pack: &Path, more: &[&str]) -> Rbench {
 }
 
 /// Makes this the other machine: nothing of the one that compiled is left.
-fn leave(project: &TestProject) {
+fn leave(project: &Packs) {
     fs::remove_dir_all(places(project)).unwrap();
     fs::rename(project.root(), project.beside("gone")).unwrap();
 }
 
-fn come_back(project: &TestProject) {
+fn come_back(project: &Packs) {
     fs::rename(project.beside("gone"), project.root()).unwrap();
 }
 
 /// The digest of each build of the pack, by the name of its directory.
-fn digests(project: &TestProject) -> BTreeMap<String, String> {
+fn digests(project: &Packs) -> BTreeMap<String, String> {
     let builds = fs::read_dir(place(project).join("packed/builds")).unwrap();
     let digest = |build: PathBuf| {
         let text = fs::read_to_string(build.join("build.json")).unwrap();
@@ -228,7 +244,8 @@ fn pack_refuses_what_it_cannot_do() {
     for more in [["--config", "build.strategy=rebuild"], ["--layout", "rehashed"]] {
         elsewhere(&project, &pack, &more).fails_with(2).assert_stderr_has(&[cannot]);
     }
-    let other = elsewhere(&project, &pack, &[]).env("RBENCH_PACK_DIR", project.beside("elsewhere"));
+    let other = project.places.path().join("elsewhere");
+    let other = elsewhere(&project, &pack, &[]).env("RBENCH_PACK_DIR", other);
     other.fails_with(2).assert_stderr_has(&["it was compiled at", "hint: set RBENCH_PACK_DIR="]);
 
     fs::set_permissions(place(&project), fs::Permissions::from_mode(0o777)).unwrap();
