@@ -7,7 +7,7 @@ use std::{
     process::Command,
 };
 
-use super::output::Output;
+use super::{output::Output, sandbox::what_holds};
 use crate::{
     builds::run_tool_or,
     cli::DoctorArgs,
@@ -16,7 +16,11 @@ use crate::{
     machine::{doctor, this_machine},
     measure::Trial,
     model::{Finding, Severity},
-    process::{Interrupt, SavedHandler, counting::find_valgrind},
+    process::{
+        Interrupt, SavedHandler,
+        counting::find_valgrind,
+        sandbox::{landlock_version, namespaces},
+    },
     project::Project,
     report::doctor::DoctorReport,
 };
@@ -38,6 +42,7 @@ pub fn run(args: &DoctorArgs) -> Result<Exit> {
     ]);
     findings.push(valgrind());
     findings.push(space(&project.map_or_else(|_| PathBuf::from("."), |one| one.workspace)));
+    findings.push(sandbox());
     findings.extend(trials(Conditions::new(&interrupt))?);
     findings.extend([doctor::clock_step(), doctor::perf_events()]);
     findings.extend(of_machine);
@@ -106,6 +111,16 @@ fn disk_space_finding(free: u64) -> Finding {
     } else {
         Finding::ok(CHECK, found)
     }
+}
+
+/// What the kernel gives to confine the code of commits.
+fn sandbox() -> Finding {
+    const CHECK: &str = "sandbox";
+    if landlock_version() == 0 {
+        let found = "this kernel has no Landlock, or it is turned off";
+        return Finding::never(CHECK, found, "`ci` refuses to run code of a commit beside secrets");
+    }
+    Finding::ok(CHECK, what_holds(namespaces()))
 }
 
 /// Tries interleaving and tracing with real processes: whether a container allows them cannot be looked up.

@@ -165,9 +165,84 @@ fn code_of_a_commit_finds_no_secret() {
 #[test]
 fn the_same_code_finds_secrets_outside_of_the_sandbox() {
     let planted = Planted::new();
-    let outcome = planted.run(&[], &[&CI[..], &["--no-sandbox"]].concat());
-    let printed = outcome.printed();
-    for place in ["memory of", ".netrc", "agent.sock"] {
-        assert!(printed.contains(place), "{place}: {printed}");
+    planted.run(&[], &[&CI[..], &["--no-sandbox"]].concat());
+    let logs = fs::read_dir(planted.project.storage().join("logs")).unwrap().flatten();
+    let log: String = logs.filter_map(|log| fs::read_to_string(log.path()).ok()).collect();
+    for place in ["environ of process", "cmdline of", "memory of", ".netrc", "agent.sock"] {
+        assert!(log.contains(place), "{place}: {log}");
+    }
+}
+
+#[test]
+fn job_beside_secrets_is_refused_where_the_kernel_cannot_confine() {
+    let project = TestProject::of("curious");
+    project.commit("Nothing");
+    let run = |token: &str, more: &[&str]| {
+        let words = [&CI[..], more].concat();
+        project.rbench(&words).env("GITHUB_TOKEN", token).without_landlock().run()
+    };
+    let refused = run("a-token-of-this-job", &[]).assert_exit(2);
+    refused.assert_stderr_has(&["no Landlock", "GITHUB_TOKEN", "--no-sandbox"]);
+    let without = run("", &[]).assert_exit(0);
+    without.assert_stderr_has(&["note: cannot confine"]);
+    run("a-token-of-this-job", &["--no-sandbox"]).assert_exit(0);
+}
+
+/// Runs the comparison of a project that needs something outside of it, first without and then with an exception.
+fn refused_and_permitted(project: &TestProject, exception: &str) {
+    let refused = project.rbench(&CI).run();
+    let printed = refused.printed();
+    let line = format!("[sandbox] {exception}");
+    assert!(printed.contains(&line), "{line}: {printed}");
+    let permitted =
+        project.rbench(&[&CI[..], &[&format!("--config=sandbox.{exception}")]].concat());
+    permitted.run().assert_exit(0);
+}
+
+#[test]
+fn file_that_a_benchmark_needs_is_named_with_the_line_to_add() {
+    let project = TestProject::of("compared");
+    let corpus = project.beside("corpus");
+    fs::write(&corpus, "text").unwrap();
+    let corpus = corpus.display().to_string();
+    let read = format!("{{ std::fs::read({corpus:?}).unwrap(); bencher.iter(compared::changing) }}");
+    project.replace("benches/work.rs", "bencher.iter(compared::changing)", &read);
+    project.commit("Read a file");
+    refused_and_permitted(&project, &format!("read = [{corpus:?}]"));
+}
+
+#[test]
+fn directory_that_a_build_script_writes_is_named_with_the_line_to_add() {
+    let project = TestProject::of("compared");
+    let place = project.beside("notes");
+    fs::create_dir(&place).unwrap();
+    let place = place.display().to_string();
+    project.write(
+        "build.rs",
+        &format!("fn main() {{\n    std::fs::write(\"{place}/a\", \"\").unwrap();\n}}\n"),
+    );
+    project.commit("Write a file");
+    refused_and_permitted(&project, &format!("write = [\"{place}/a\"]"));
+}
+
+#[test]
+fn daemon_of_a_build_script_ends_with_the_compilation() {
+    for flag in ["--sandbox", "--no-sandbox"] {
+        let project = TestProject::of("compared");
+        project.write(
+            "build.rs",
+            r#"fn main() {
+                let daemon = "setsid sh -c 'setsid sleep 361.7 &' & \
+                    perl -MPOSIX -e 'while (1) { exit if fork; POSIX::setsid(); $0 = q(sleep 361.7) }' &";
+                std::process::Command::new("sh").args(["-c", daemon]).status().unwrap();
+            }"#,
+        );
+        project.commit("Start a daemon");
+        project.rbench(&["build", "-l", "1", flag]).ok();
+        let is_left = fs::read_dir("/proc").unwrap().flatten().any(|process| {
+            let line = fs::read(process.path().join("cmdline")).unwrap_or_default();
+            String::from_utf8_lossy(&line).contains("361.7")
+        });
+        assert!(!is_left, "{flag}");
     }
 }

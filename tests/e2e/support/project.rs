@@ -219,7 +219,11 @@ impl TestProject {
             preloaded::offer(&self.home(), &self.workspace);
         }
         let mut arguments = arguments.to_vec();
-        if arguments.first() == Some(&"ci") && self.read("Cargo.toml").contains("rbench-harness") {
+        let manifest = fs::read_to_string(self.root.join("Cargo.toml")).unwrap_or_default();
+        // Its subcommands measure nothing.
+        let is_comparison = arguments.first() == Some(&"ci")
+            && arguments.get(1).is_none_or(|word| word.starts_with('-'));
+        if is_comparison && manifest.contains("rbench-harness") {
             arguments.insert(1, WITH_HARNESS);
         }
         Rbench::new(&self.workspace, &self.home(), &arguments)

@@ -56,16 +56,26 @@ impl Rbench {
     }
 
     /// Forbids it and its children to trace processes, as containers may.
+    pub fn without_tracing(self) -> Self {
+        self.without_call(libc::SYS_ptrace, libc::EPERM)
+    }
+
+    /// Takes Landlock from it and its children, as in an older kernel.
+    pub fn without_landlock(self) -> Self {
+        self.without_call(libc::SYS_landlock_create_ruleset, libc::ENOSYS)
+    }
+
+    /// Makes a system call fail with this error.
     #[expect(unsafe_code, reason = "there is no safe way to set up a filter of system calls")]
-    pub fn without_tracing(mut self) -> Self {
+    fn without_call(mut self, call: libc::c_long, error: i32) -> Self {
         let instruction = |code: u32, k: u32, jt: u8, jf: u8| libc::sock_filter {
             code: u16::try_from(code).unwrap(),
             jt,
             jf,
             k,
         };
-        let refused = libc::SECCOMP_RET_ERRNO | u32::try_from(libc::EPERM).unwrap();
-        let number = u32::try_from(libc::SYS_ptrace).unwrap();
+        let refused = libc::SECCOMP_RET_ERRNO | u32::try_from(error).unwrap();
+        let number = u32::try_from(call).unwrap();
         let program = [
             instruction(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, 0),
             instruction(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, number, 0, 1),
