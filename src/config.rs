@@ -7,6 +7,7 @@ mod accepted;
 mod bench_toml;
 mod gate;
 mod min_effect;
+mod of_base;
 mod once;
 mod options;
 mod sampling;
@@ -15,7 +16,7 @@ mod variant;
 mod verdict;
 
 pub use accepted::{AcceptedEntry, AcceptedToml};
-pub use bench_toml::{BenchToml, CommandTable, FILE_NAME as BENCH_TOML};
+pub use bench_toml::{BenchToml, CommandTable};
 pub use gate::{Gate, Release, deciding};
 pub use once::Once;
 pub use options::{BuildOptions, CriteriaOptions, SamplingOptions, metrics_help};

@@ -1,6 +1,7 @@
 //! The user's project: repository, workspace, target dir and configuration, found from the current
 //! directory.
 
+mod of_base;
 mod pack;
 mod packed;
 
@@ -14,6 +15,7 @@ use std::{
 
 use cargo_metadata::{Metadata, MetadataCommand, Package, Target};
 
+pub use of_base::BaseSettings;
 pub use packed::{PackPlaces, PackedProject};
 
 use crate::{
@@ -21,7 +23,7 @@ use crate::{
         BuildEnv, CacheDirs, CacheLock, ConfigFiles, Event, Observer, PARTS, Source, VersionFiles,
         cache_directory, files, is_default_member, run_confined_tool_or, run_tool_or,
     },
-    config::{BENCH_TOML, BenchToml},
+    config::{AcceptedToml, BenchToml},
     error::{Context, Error, Exit, Result},
     git::{Checkout, Checkouts, Repository, UNCOMMITTED},
     log,
@@ -40,6 +42,8 @@ pub struct Project {
     pub workspace: PathBuf,
     /// The configuration file beside it.
     pub file: BenchToml,
+    /// The slowdowns that the base accepts, if its criteria decide.
+    accepted: Option<AcceptedToml>,
     /// The manifest of the workspace or of one of its members, if it was given.
     pub manifest: Option<PathBuf>,
     /// The members of the workspace that cargo selects here.
@@ -111,6 +115,7 @@ impl Project {
             repository,
             workspace,
             file,
+            accepted: None,
             manifest,
             members,
             bench_roots,
@@ -203,16 +208,6 @@ impl Project {
             [] => selected,
             _ => format!("{selected} without {}", sorted(excluded)),
         }))
-    }
-
-    /// Passes the variables that the bench.toml of `base` names to code of both versions: in CI, that of the head is
-    /// part of the change.
-    pub fn pass_environment_of(&self, base: &Version) -> Result<()> {
-        let root = self.repository.root();
-        let place = self.workspace.strip_prefix(root).unwrap_or(Path::new("")).join(BENCH_TOML);
-        let text = self.repository.file(base, &place)?.unwrap_or_default();
-        secrets::pass(BenchToml::parse(text, place)?.passed_names());
-        Ok(())
     }
 
     /// The file of the store.

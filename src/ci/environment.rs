@@ -89,6 +89,12 @@ impl Event {
 /// GitHub events that start jobs for forks with the rights of the repository.
 const PRIVILEGED: [&str; 2] = ["pull_request_target", "workflow_run"];
 
+/// True in a job, of any service: all of them set this variable.
+pub fn is_job(variable: impl Fn(&str) -> Option<String>) -> bool {
+    let is_set = variable("CI").is_some_and(|value| !matches!(&*value, "" | "0" | "false"));
+    is_set || Provider::detect(variable) != Provider::None
+}
+
 impl Provider {
     /// Every service.
     pub const ALL: [Self; 3] = [Self::Github, Self::Gitlab, Self::None];

@@ -18,7 +18,7 @@ mod testing;
 mod tests;
 
 pub use comparison::LARGEST;
-pub use environment::{Base, CiEnvironment, Event, Provider};
+pub use environment::{Base, CiEnvironment, Event, Provider, is_job};
 pub use junit::junit;
 pub use merge::merge;
 pub use page::{Comment, Links, SUMMARY_ROOM, marker, page, short_page};

@@ -29,7 +29,7 @@ const MOST_NAMES: usize = 8;
 
 /// The sentence for readers who see a regression for the first time.
 const FOR_CONTRIBUTORS: &str = "Regressed: this change makes the benchmark slower, which fresh builds confirmed; make it \
-    faster, or explain why it is worth the time, so that a maintainer can accept it (cargo rbench accept)";
+    faster, or explain why it is worth the time, so that a maintainer can accept it in the base (cargo rbench accept)";
 
 /// What a page says about its job: where a reader finds more, and who made it advisory.
 #[derive(Clone, Debug, Default)]

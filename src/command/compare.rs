@@ -4,10 +4,11 @@ use std::time::SystemTime;
 
 use super::{output::Output, project_of, push, selected_targets, stored_targets};
 use crate::{
+    ci,
     cli::{CompareArgs, FailOn, VerdictArgs},
     compare::{
-        Acceptances, Archive, Benchmarks, Outcome, Request, Session, StoredRequest, archive,
-        compare_all, compare_compilations, compare_stored, with_release,
+        Acceptances, Archive, Benchmarks, Outcome, Request, Session, StoredRequest, Warning,
+        archive, compare_all, compare_compilations, compare_stored, with_release,
     },
     config::{BuildSettings, Gate, Purpose, SamplingConfigs, VerdictSettings, deciding},
     console::{Console, announcement},
@@ -17,8 +18,9 @@ use crate::{
     measure::{ExperimentSettings, Runner},
     model::{Benchmark, Mode, Version},
     process::{Interrupt, SavedHandler},
-    project::Project,
+    project::{BaseSettings, Project},
     report::compare::{CompareReport, ComparisonReport, RankingReport},
+    secrets,
     shared::SharedVariables,
     shell::CommandLine as _,
     store::Store,
@@ -30,7 +32,7 @@ pub fn run(args: &CompareArgs, shared: &SharedVariables) -> Result<Exit> {
     let output = Output::with_files(args.report.format, &args.report.output.files)?;
     let kept = if args.stored { SavedHandler::Nothing } else { SavedHandler::Compilations };
     let interrupt = Interrupt::on_signals(kept)?;
-    let project = match &args.pack {
+    let mut project = match &args.pack {
         Some(pack) => Project::from_pack(pack, &args.experiment.target.project.config, &console)?,
         None => project_of(&args.experiment.target)?,
     };
@@ -40,9 +42,18 @@ pub fn run(args: &CompareArgs, shared: &SharedVariables) -> Result<Exit> {
         project.check_tables(&args.versions.names()?, &console)?;
     }
     let has_page = args.report.has_page();
-    let Some(outcomes) = compared_each(&project, &each, has_page, &console, &interrupt)? else {
-        return Ok(Exit::Success);
+    // At the desk, the settings of the working tree are tried; in a job, no change sets the limits that it has to keep.
+    let warning = match each.first() {
+        Some(first) if ci::is_job(|name| secrets::variable(name)?.into_string().ok()) => {
+            judge_by_base(&mut project, first, &console)?
+        }
+        _ => None,
     };
+    let compared = compared_each(&project, &each, has_page, &console, &interrupt)?;
+    let Some(mut outcomes) = compared else { return Ok(Exit::Success) };
+    for outcome in &mut outcomes {
+        outcome.base_warning.clone_from(&warning);
+    }
     let policy = policy(&project, &args.verdict);
     let exit = Outcome::exit(&outcomes, &policy);
     // The options of a comparison with a release are those of the command.
@@ -66,6 +77,21 @@ pub fn run(args: &CompareArgs, shared: &SharedVariables) -> Result<Exit> {
     }
     push::after_work(&project, place.as_ref(), &args.given, &console);
     Ok(exit)
+}
+
+/// Leaves to the base what a change must not decide about itself. Returns the warning for every report if the head has
+/// other settings.
+pub fn judge_by_base(
+    project: &mut Project,
+    args: &CompareArgs,
+    console: &Console,
+) -> Result<Option<Warning>> {
+    let [base, head] = versions(project, args)?;
+    let config = &args.experiment.target.project.config;
+    let BaseSettings { differing, unusable } =
+        project.judge_by_base([&base, &head], config, console)?;
+    let is_same = differing.is_empty() && unusable.is_empty();
+    Ok((!is_same).then_some(Warning::SettingsOfBase { differing, unusable }))
 }
 
 /// The options of each comparison: one, or one for each of `--variants`.

@@ -21,7 +21,7 @@ pub struct Acceptances<'p> {
 impl<'p> Acceptances<'p> {
     /// Reads the accepted slowdowns of a project.
     pub fn read(project: &'p Project) -> Result<Self> {
-        let file = AcceptedToml::read(&project.workspace)?;
+        let file = project.accepted()?;
         Ok(Self { repository: &project.repository, file })
     }
 

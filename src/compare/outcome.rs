@@ -34,6 +34,8 @@ pub struct Outcome {
     pub compilers: Option<[String; 2]>,
     /// The criteria of the verdicts.
     pub criteria: Criteria,
+    /// A warning if the base decides, and the head has other settings.
+    pub base_warning: Option<Warning>,
     /// The requested sample sizes, where no benchmark has its own; absent where nothing was
     /// measured, and for stored results, whose sample sizes are in [`stored`](Self::stored).
     pub sample_sizes: Option<SampleSizes>,

@@ -70,6 +70,13 @@ pub enum Warning {
     },
     /// The report has no verdict on any benchmark in both versions.
     NothingCompared,
+    /// In a job, the base decides about criteria, sandbox and variables; the head has other settings.
+    SettingsOfBase {
+        /// The keys of `bench.toml` that differ in the head, or the file itself.
+        differing: Vec<String>,
+        /// The files of the base that cannot be used, so that the defaults decide.
+        unusable: Vec<String>,
+    },
     /// Stored results of different experiments are compared.
     AcrossExperiments {
         /// The number of benchmarks concerned.
@@ -109,6 +116,7 @@ impl Warning {
                 | Self::PlacementNotCompared { .. }
                 | Self::DifferentWork { .. }
                 | Self::NothingCompared
+                | Self::SettingsOfBase { .. }
                 | Self::NotComparableAcrossExperiments { .. }
                 | Self::DifferentConditions { .. }
         )

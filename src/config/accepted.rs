@@ -1,6 +1,6 @@
 //! Reads `.rbench/accepted.toml`, the slowdowns that were accepted on purpose; errors name the line.
 //!
-//! Like `bench.toml`, the file is read from the working tree, whichever versions are compared.
+//! Like `bench.toml`, the file is read from the working tree, whichever versions are compared; in a job, from the base.
 
 mod edit;
 
@@ -14,10 +14,6 @@ use crate::{
     error::{Error, Exit, Result},
     model::{Benchmark, Metric},
 };
-
-const DIRECTORY: &str = ".rbench";
-
-const FILE_NAME: &str = "accepted.toml";
 
 /// The file's words for an infinite change, which is one from a count of 0, and for an infinite ceiling.
 const FROM_NOTHING: &str = "from 0";
@@ -69,9 +65,12 @@ struct Tables {
 }
 
 impl AcceptedToml {
+    /// The path of the file in the workspace.
+    pub const NAME: &str = ".rbench/accepted.toml";
+
     /// Reads the file of a workspace, if there is one.
     pub fn read(workspace: &Path) -> Result<Self> {
-        let path = workspace.join(DIRECTORY).join(FILE_NAME);
+        let path = workspace.join(Self::NAME);
         let text = read_if_present(&path)?.unwrap_or_default();
         Self::parse(text, path)
     }
@@ -86,7 +85,8 @@ impl AcceptedToml {
         &self.entries
     }
 
-    fn parse(text: String, path: PathBuf) -> Result<Self> {
+    /// Parses the text of a file; errors name its path.
+    pub fn parse(text: String, path: PathBuf) -> Result<Self> {
         let refusal = |cause: String| {
             Error::new(Exit::Usage, format!("cannot use {}", path.display()))
                 .cause(cause)

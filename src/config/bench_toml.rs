@@ -29,9 +29,6 @@ use crate::{
     shell::quoted,
 };
 
-/// The name of the file.
-pub const FILE_NAME: &str = "bench.toml";
-
 /// The default of `path` in `[store]`, relative to the workspace.
 const STORE: &str = ".rbench/results.sqlite";
 
@@ -44,6 +41,8 @@ pub struct BenchToml {
     /// The commands of `--command`, which replace those of the file.
     typed: Vec<CommandTable>,
     setups: OnceCell<Setups>,
+    /// The tables of the base, if they decide.
+    pub(super) judge: Option<Box<Tables>>,
 }
 
 /// All tables of the file. Every key is optional.
@@ -66,6 +65,12 @@ pub(super) struct Tables {
     command: Vec<Spanned<CommandTable>>,
     #[serde(deserialize_with = "variant::named")]
     variant: BTreeMap<String, VariantTable>,
+}
+
+impl Tables {
+    pub(super) fn benchmarks(&self) -> Vec<BenchmarkTable> {
+        self.benchmark.iter().map(|table| table.get_ref().clone()).collect()
+    }
 }
 
 /// `[[benchmark]]`: settings for some benchmarks only. The first table that matches a benchmark applies.
@@ -182,13 +187,16 @@ pub struct CommandTable {
 }
 
 impl BenchToml {
+    /// The name of the file.
+    pub const NAME: &str = "bench.toml";
+
     /// Reads the file in `directory`; an absent file is an empty one.
     pub fn read(directory: &Path) -> Result<Self> {
-        let path = directory.join(FILE_NAME);
+        let path = directory.join(Self::NAME);
         read_if_present(&path)?.map_or_else(|| Ok(Self::default()), |text| Self::parse(text, path))
     }
 
-    /// Parses the text of the file at `path`.
+    /// Parses the text of a file; errors name its path.
     pub fn parse(text: String, path: PathBuf) -> Result<Self> {
         let tables = toml::from_str(&text).map_err(|error| {
             Error::new(Exit::Usage, format!("cannot use {}", path.display()))
@@ -210,7 +218,7 @@ impl BenchToml {
                 .cause(error.to_string().trim())
                 .hint("write a key of bench.toml with its table: --config experiment.warm-up=20ms")
         };
-        let mut all: toml::Table = self.text.parse().context(Exit::Usage, || FILE_NAME)?;
+        let mut all: toml::Table = self.text.parse().context(Exit::Usage, || Self::NAME)?;
         // Arrays of tables have no single key to set, so they stay as they are in the file.
         for name in ["benchmark", "harness", "command"] {
             all.remove(name);
@@ -317,18 +325,19 @@ impl BenchToml {
         self.tables.experiment.parallel
     }
 
-    pub(super) fn benchmarks(&self) -> Vec<BenchmarkTable> {
-        self.tables.benchmark.iter().map(|table| table.get_ref().clone()).collect()
+    /// The text of the file.
+    pub(super) fn text(&self) -> &str {
+        &self.text
     }
 
     /// The path of the store, in the workspace or absolute.
     pub fn store(&self, workspace: &Path) -> PathBuf {
-        workspace.join(self.tables.store.path.as_deref().unwrap_or(Path::new(STORE)))
+        workspace.join(self.judge().store.path.as_deref().unwrap_or(Path::new(STORE)))
     }
 
     /// What code of the project may do besides what the sandbox allows; `home` is the user's.
     pub fn sandbox(&self, home: Option<&Path>) -> SandboxExceptions {
-        let SandboxTable { read, write, unix_sockets } = &self.tables.sandbox;
+        let SandboxTable { read, write, unix_sockets } = &self.judge().sandbox;
         let place = |text: &String| match text.strip_prefix("~/") {
             Some(rest) => home.map(|home| home.join(rest)),
             None => Some(text.into()),

@@ -33,13 +33,13 @@ pub enum Release {
 
 /// The counted metrics that affect the exit code in addition to times: that of the flag, and those of the file.
 pub fn deciding(file: &BenchToml, flag: Option<Metric>) -> Vec<Metric> {
-    flag.into_iter().chain(file.tables.gate.fail_on.clone()).collect()
+    flag.into_iter().chain(file.judge().gate.fail_on.clone()).collect()
 }
 
 impl Gate {
     /// Resolves the gate from flags and file; by default there is none.
     pub fn resolve(file: &BenchToml, also_base: Option<&str>) -> Option<Self> {
-        let table = file.tables.gate.clone();
+        let table = file.judge().gate.clone();
         let is_of_file = also_base.is_none();
         let release = also_base.map(str::to_owned).or(table.base)?;
         let release = match release.as_str() {

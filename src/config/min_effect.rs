@@ -33,9 +33,9 @@ impl MinEffects {
             gate: None,
             flag: flags.min_effect,
             flag_of_metrics: flags.min_effect.filter(|_| all_have_own),
-            metrics: file.tables.metric.clone(),
-            benchmarks: file.benchmarks(),
-            verdict: file.tables.verdict.min_effect,
+            metrics: file.judge().metric.clone(),
+            benchmarks: file.judge().benchmarks(),
+            verdict: file.judge().verdict.min_effect,
         }
     }
 

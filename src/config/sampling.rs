@@ -216,7 +216,7 @@ pub struct SamplingConfigs {
 impl SamplingConfigs {
     /// Resolves flags, file and defaults for this purpose.
     pub fn resolve(file: &BenchToml, flags: SamplingOptions, purpose: Purpose) -> Self {
-        Self { flags, tables: file.benchmarks(), file: file.tables.experiment, purpose }
+        Self { flags, tables: file.tables.benchmarks(), file: file.tables.experiment, purpose }
     }
 
     /// The same sampling for all benchmarks, regardless of the file.

@@ -44,7 +44,7 @@ impl VerdictSettings {
 
     fn resolve_any(file: &BenchToml, flags: &CriteriaOptions) -> Result<Self> {
         let default = Criteria::default();
-        let options = flags.clone().or_else(file.tables.verdict.clone());
+        let options = flags.clone().or_else(file.judge().verdict.clone());
         let criteria = Criteria {
             estimator: options.estimator.or(default.estimator),
             rule: options.rule.unwrap_or(default.rule),

@@ -52,6 +52,42 @@ pub(super) enum Access {
     OfRbench,
 }
 
+impl Repository {
+    /// The directories with objects that its checkouts use: its own, those that it borrows, and those of submodules.
+    pub fn object_directories(&self) -> Vec<PathBuf> {
+        let kept = [self.git().path(), self.git().commondir()].map(|base| base.join("modules"));
+        let kept = kept.iter().flat_map(|modules| git_directories_in(modules));
+        let directories = std::iter::once(self.common_directory()).chain(kept);
+        let mut found: Vec<PathBuf> =
+            directories.flat_map(|one| object_directories(&one.join("objects"))).collect();
+        // A submodule may have its git directory in the working tree.
+        for submodule in self.git().submodules().unwrap_or_default() {
+            if let Ok(inner) = submodule.open().and_then(Self::new) {
+                found.extend(inner.object_directories());
+            }
+        }
+        found.sort();
+        found.dedup();
+        found
+    }
+}
+
+/// The git directories that git keeps for submodules in `modules`, whose names may have slashes, and for theirs.
+fn git_directories_in(modules: &Path) -> Vec<PathBuf> {
+    let (mut found, mut open) = (Vec::new(), vec![modules.to_owned()]);
+    while let Some(directory) = open.pop() {
+        if directory.join("HEAD").is_file() && directory.join("objects").is_dir() {
+            open.push(directory.join("modules"));
+            found.push(directory);
+            continue;
+        }
+        let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+        let is_directory = |entry: &fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
+        open.extend(entries.filter(is_directory).map(|entry| entry.path()));
+    }
+    found
+}
+
 /// Writes all of a git directory but its index into the empty directory `new`.
 pub(super) fn write(
     repository: &Repository,
@@ -82,7 +118,7 @@ pub(super) fn write(
 }
 
 /// An object directory, and all those that it lists, each once.
-pub(super) fn object_directories(objects: &Path) -> Vec<PathBuf> {
+fn object_directories(objects: &Path) -> Vec<PathBuf> {
     let mut found = vec![objects.to_owned()];
     let mut open = vec![(objects.to_owned(), 0)];
     while let Some((directory, depth)) = open.pop() {
@@ -161,7 +197,7 @@ fn write_settings(repository: &Repository, access: Access, file: &Path) -> Resul
         config.set_bool("maintenance.auto", false)?;
     }
     for (name, value) in settings {
-        let is_url = name.ends_with(".url");
+        let is_url = name.rsplit('.').next() == Some("url");
         let value = if is_url { url_for(access, &value, repository.root()) } else { value };
         // It matches no value, so each one is added.
         config.set_multivar(&name, "^$a", &value)?;

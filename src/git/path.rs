@@ -8,7 +8,7 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-use git2::{DiffOptions, OdbLookupFlags, Oid, Tree};
+use git2::{DiffOptions, ErrorClass, ErrorCode, FileMode, ObjectType, OdbLookupFlags, Oid, Tree};
 
 use super::{Repository, files, revision::commit_of};
 use crate::{
@@ -83,7 +83,7 @@ impl Repository {
         let certain = |base: Oid| Ok((!self.lacks_commits([one, other], base)?).then_some(base));
         match self.git().merge_base(one, other).and_then(certain) {
             Ok(base) => Ok(base.map(|base| base.to_string())),
-            Err(error) if error.code() == git2::ErrorCode::NotFound => Ok(None),
+            Err(error) if error.code() == ErrorCode::NotFound => Ok(None),
             Err(error) => Err(error).context(Exit::Usage, || self.cannot_read_history()),
         }
     }
@@ -125,16 +125,27 @@ impl Repository {
         changed().context(Exit::Usage, || format!("cannot compare the files of {base} and {head}"))
     }
 
-    /// The text of a file of a version's commit; `None` if it has none at this path, relative to the top directory.
-    pub fn file(&self, version: &Version, path: &Path) -> Result<Option<String>> {
+    /// The text of a file in a version; `None` if the version has nothing at this path. A link is refused, as it may lead
+    /// anywhere.
+    pub fn text(&self, version: &Version, path: &Path) -> Result<Option<String>> {
         let what = || format!("cannot read {} of {version}", path.display());
-        let read = || {
-            let tree = self.git().find_tree(Oid::from_str(&version.tree)?)?;
-            let Some((id, _)) = lookup(&tree, path) else { return Ok(None) };
-            let blob = self.git().find_blob(id)?;
-            Ok::<_, git2::Error>(Some(String::from_utf8_lossy(blob.content()).into_owned()))
+        let tree = Oid::from_str(&version.tree).and_then(|tree| self.git().find_tree(tree));
+        let entry = match tree.context(Exit::Usage, what)?.get_path(path) {
+            // Not a missing object.
+            Err(error)
+                if error.code() == ErrorCode::NotFound && error.class() == ErrorClass::Tree =>
+            {
+                return Ok(None);
+            }
+            entry => entry.context(Exit::Usage, what)?,
         };
-        read().context(Exit::Usage, what)
+        let is_link = entry.filemode() == i32::from(FileMode::Link);
+        if is_link || entry.kind() != Some(ObjectType::Blob) {
+            return Err(Error::new(Exit::Usage, what()).cause("it is not a file"));
+        }
+        let file = self.git().find_blob(entry.id()).context(Exit::Usage, what)?;
+        let text = str::from_utf8(file.content()).context(Exit::Usage, what)?;
+        Ok(Some(text.to_owned()))
     }
 
     /// The Rust sources of the head that the base lacks or has in another state: their paths and texts.

@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 
 use git2::{ErrorClass, ErrorCode, RepositoryOpenFlags, Sort};
 
-use super::own_directory::object_directories;
 use crate::{
     error::{Context, Error, Exit, Result},
     model::Variant,
@@ -76,11 +75,6 @@ impl Repository {
     pub(super) fn common_directory(&self) -> PathBuf {
         let directory = self.git.commondir();
         directory.canonicalize().unwrap_or_else(|_| directory.to_owned())
-    }
-
-    /// The directories with objects that its checkouts use: its own, those that it borrows, and those of submodules.
-    pub fn object_directories(&self) -> Vec<PathBuf> {
-        object_directories(&self.common_directory().join("objects"))
     }
 
     /// Rejects a repository without a working tree, which cannot contain a workspace.

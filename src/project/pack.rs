@@ -127,6 +127,7 @@ impl Project {
         Ok(Self {
             repository,
             file,
+            accepted: None,
             manifest: None,
             members: about.members.clone(),
             bench_roots: Vec::new(),

@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     builds::{CacheDirs, PACKED, PackedBuilds, files},
+    config::{AcceptedToml, BenchToml},
     error::{Context, Error, Exit, Result},
     git::Repository,
     model::{BenchTarget, CompileSettings, Members, TargetFilter, Version},
@@ -31,7 +32,7 @@ const PLACES_VARIABLE: &str = "RBENCH_PACK_DIR";
 const PLACES: &str = "/var/lib/cargo-rbench";
 
 /// The files of the workspace that a comparison reads besides those of its versions.
-pub(super) const SETTINGS: [&str; 2] = ["bench.toml", ".rbench/accepted.toml"];
+pub(super) const SETTINGS: [&str; 2] = [BenchToml::NAME, AcceptedToml::NAME];
 
 /// The parts of a pack, by the first directory of its files.
 pub(super) const SETTINGS_PART: &str = "settings";

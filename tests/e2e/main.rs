@@ -45,6 +45,7 @@ mod linker;
 mod list;
 mod log;
 mod once;
+mod own_git;
 mod packs;
 mod paths;
 mod programs;

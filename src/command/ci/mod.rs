@@ -88,16 +88,16 @@ fn compare_and_publish(
         job.mark_stale();
     }
     let interrupt = Interrupt::on_signals(SavedHandler::Compilations)?;
-    let project = project_of(&args.experiment.target)?;
+    let mut project = project_of(&args.experiment.target)?;
+    let warning = compare::judge_by_base(&mut project, args, console)?;
     let place = push::place_after_work(args.push, shared, console);
     project.check_tables(&args.versions.names()?, console)?;
-    let [base, _] = args.versions.names()?;
-    if let Err(error) = project.pass_environment_of(&project.repository.resolve(base)?) {
-        console.line(&format!("warning: the base passes no variables: {error}"));
-    }
-    let Some(outcomes) = compare::compared(&project, args, true, console, &interrupt)? else {
+    let Some(mut outcomes) = compare::compared(&project, args, true, console, &interrupt)? else {
         return Ok(Exit::Success);
     };
+    for outcome in &mut outcomes {
+        outcome.base_warning.clone_from(&warning);
+    }
     let policy = if job.is_advisory() {
         compare::policy_of_flag(FailOn::Never)
     } else {

@@ -107,7 +107,7 @@ fn store_path_is_relative_to_the_workspace() {
 #[test]
 fn unreadable_file_is_an_error_and_absent_file_is_empty() {
     let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join(FILE_NAME);
+    let path = directory.path().join(BenchToml::NAME);
     let read = || BenchToml::read(directory.path());
     assert!(read().is_ok());
     // A link to itself, a link to nothing, a directory, and a pipe that nobody writes to.

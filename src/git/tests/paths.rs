@@ -53,3 +53,29 @@ fn typed_path_must_end_inside_the_repository() {
     let refusal = inside(&root.join("../elsewhere")).unwrap_err().to_string();
     assert!(refusal.contains("it is not in the repository"), "{refusal}");
 }
+
+#[test]
+fn text_is_that_of_the_version_and_a_missing_object_is_no_missing_file() {
+    let fixture = Fixture::new();
+    fixture.write("dir/file", "two\n");
+    std::os::unix::fs::symlink("dir/file", fixture.root().join("link")).unwrap();
+    fixture.commit("second");
+    fixture.write("dir/file", "uncommitted\n");
+    let text = |path: &str| {
+        let repository = fixture.open();
+        repository.text(&repository.resolve("HEAD").unwrap(), Path::new(path))
+    };
+    assert_eq!(text("dir/file").unwrap().unwrap(), "two\n");
+    for path in ["none", "dir/none", "none/none", "file/none"] {
+        assert_eq!(text(path).unwrap(), None, "{path}");
+    }
+    for path in ["link", "dir"] {
+        assert!(text(path).unwrap_err().to_string().contains("it is not a file"), "{path}");
+    }
+    for object in ["HEAD:dir/file", "HEAD:dir"] {
+        let id = fixture.id(object);
+        let file = format!(".git/objects/{}/{}", &id[..2], &id[2..]);
+        std::fs::remove_file(fixture.root().join(file)).unwrap();
+        assert!(text("dir/file").is_err(), "{object}");
+    }
+}

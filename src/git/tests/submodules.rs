@@ -119,3 +119,20 @@ fn uncommitted_tree_includes_changes_in_submodules() {
     fs::remove_dir_all(fixture.root().join("deps/outer/inner/new")).unwrap();
     assert!(!fixture.open().resolve(".").unwrap().dirty);
 }
+
+#[test]
+fn objects_of_all_submodules_are_known() {
+    let (fixture, _outer, inner) = nested();
+    let known = fixture.open().object_directories();
+    let git = fixture.root().join(".git");
+    let outer = git.join("modules/deps/outer");
+    for directory in [&git, &outer, &outer.join("modules/inner")] {
+        assert!(known.contains(&directory.join("objects")), "{known:?}");
+    }
+    // Git directories of submodules were in the working tree once.
+    let own = fixture.root().join("own");
+    fixture.git(&["clone", "--quiet", inner.root().to_str().unwrap(), own.to_str().unwrap()]);
+    fixture.git(&["submodule", "--quiet", "add", inner.root().to_str().unwrap(), "own"]);
+    fixture.commit("add own");
+    assert!(fixture.open().object_directories().contains(&own.join(".git/objects")));
+}

@@ -584,3 +584,15 @@ fn nothing_compared_gives_a_warning() {
         assert!(report.json().unwrap().contains("\"kind\": \"nothing_compared\""));
     }
 }
+
+#[test]
+fn other_criteria_of_the_head_are_the_first_warning() {
+    let differing = vec!["verdict.min-effect".to_owned(), HOSTILE.to_owned()];
+    let warning = Warning::SettingsOfBase { differing, unusable: Vec::new() };
+    let report = shown(Outcome { base_warning: Some(warning), ..nothing() });
+    let json: serde_json::Value = serde_json::from_str(&report.json().unwrap()).unwrap();
+    assert_eq!(json["warnings"][0]["kind"], "settings_of_base");
+    assert!(report.markdown().contains("> **Warning:** settings of the base decide; those of"));
+    assert!(plain(&report).contains("warning: settings of the base decide; those of"));
+    assert_harmless(&report);
+}

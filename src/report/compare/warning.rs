@@ -20,6 +20,9 @@ const WIDER: &str = "; the intervals include it, so verdicts hold";
 /// The maximum number of benchmarks shown with their amounts of work.
 const MOST_AMOUNTS: usize = 3;
 
+/// The maximum number of keys shown.
+const MOST_KEYS: usize = 5;
+
 /// Something that makes the results less certain.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct WarningFields {
@@ -43,10 +46,11 @@ impl ComparisonReport {
         warnings
     }
 
-    /// The warnings that follow from the rows: without them, the verdicts would be misread.
+    /// The warnings about the settings that decide, and those that follow from the rows: without them, the verdicts would be misread.
     pub(super) fn warnings_on_what_was_compared(&self) -> Vec<Warning> {
+        let base = self.outcome.base_warning.clone();
         let nothing = self.has_compared_nothing().then_some(Warning::NothingCompared);
-        nothing.into_iter().chain(self.different_work()).collect()
+        base.into_iter().chain(nothing).chain(self.different_work()).collect()
     }
 
     /// A warning about the benchmarks whose amount of work changed, each once.
@@ -139,6 +143,7 @@ pub(in crate::report) fn cause(warning: &Warning) -> String {
         Warning::NothingCompared => {
             "nothing was compared, so a regression would not have been found".to_owned()
         }
+        Warning::SettingsOfBase { differing, unusable } => settings_of_base(differing, unusable),
         Warning::AcrossExperiments { benchmarks } => format!(
             "{} measured in two experiments, so the intervals include the variation between \
                  experiments; measure both versions together for narrower ones",
@@ -157,6 +162,24 @@ pub(in crate::report) fn cause(warning: &Warning) -> String {
             "compared despite different conditions (--ignore-environment): {}",
             reasons.join("; ")
         ),
+    }
+}
+
+/// `settings of the base decide; those of the head differ in verdict.min-effect, and decide once merged`.
+fn settings_of_base(differing: &[String], unusable: &[String]) -> String {
+    let shown = |names: &[String]| {
+        let shown: Vec<&str> = names.iter().take(MOST_KEYS).map(String::as_str).collect();
+        shown.join(", ") + &and_more(names.len(), MOST_KEYS)
+    };
+    let who = match unusable {
+        [] => "settings of the base decide".to_owned(),
+        files => format!("the defaults decide, since the base has no usable {}", shown(files)),
+    };
+    match differing {
+        [] => who,
+        keys => {
+            format!("{who}; those of the head differ in {}, and decide once merged", shown(keys))
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 mod comment;
 mod gitlab;
 mod history;
+mod of_base;
 mod partition;
 
 use std::{fs, path::PathBuf};
