@@ -290,7 +290,7 @@ impl Project {
         }
         let configs = ConfigFiles::find(root, cache_dirs.outside(), |name| std::env::var_os(name));
         sandbox::add_places(|places, exceptions| {
-            places.working_tree = root.to_owned();
+            root.clone_into(&mut places.working_tree);
             places.inspected.clear();
             places.objects = self.repository.object_directories();
             places.caches = vec![cache_dirs.outside().to_owned(), cache_dirs.storage().to_owned()];

@@ -401,9 +401,7 @@ impl BuildEnv<'_> {
         self.note("looking for what the sandbox has refused: compiling again under the tracer");
         let advice = sandbox::observe(command).map(|observed| sandbox::advice(&observed));
         match advice {
-            Ok(advice) if !advice.is_empty() => {
-                advice.into_iter().fold(error, |error, line| error.hint(line))
-            }
+            Ok(advice) if !advice.is_empty() => advice.into_iter().fold(error, Error::hint),
             _ => error.hint(sandbox::advice_without_files()),
         }
     }

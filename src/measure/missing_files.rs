@@ -59,7 +59,7 @@ pub(super) fn explain_files(
     if !sandbox::may_be_refused(&error.to_string()) {
         return error;
     }
-    sandbox::advice(&observed).into_iter().fold(error, |error, line| error.hint(line))
+    sandbox::advice(&observed).into_iter().fold(error, Error::hint)
 }
 
 /// The files that an executable has looked for, and that this checkout lacks.

@@ -11,7 +11,7 @@ use crate::support::TestProject;
 const ONE: [&str; 4] = ["--config", "build.strategy=relink", "--builds", "1"];
 
 /// A build script that stamps the crate with git's answer, and then writes whatever git can write.
-const SCRIPT: &str = r##"
+const SCRIPT: &str = r#"
 use std::process::Command;
 
 fn git(arguments: &[&str]) -> String {
@@ -42,7 +42,7 @@ fn main() {
     git(&["stash", "--include-untracked"]);
     git(&["reset", "--quiet", "--soft", "HEAD~1"]);
 }
-"##;
+"#;
 
 /// The contents of all files below a directory.
 fn contents(directory: &Path) -> BTreeMap<PathBuf, Vec<u8>> {

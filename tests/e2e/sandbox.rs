@@ -205,7 +205,8 @@ fn file_that_a_benchmark_needs_is_named_with_the_line_to_add() {
     let corpus = project.beside("corpus");
     fs::write(&corpus, "text").unwrap();
     let corpus = corpus.display().to_string();
-    let read = format!("{{ std::fs::read({corpus:?}).unwrap(); bencher.iter(compared::changing) }}");
+    let read =
+        format!("{{ std::fs::read({corpus:?}).unwrap(); bencher.iter(compared::changing) }}");
     project.replace("benches/work.rs", "bencher.iter(compared::changing)", &read);
     project.commit("Read a file");
     refused_and_permitted(&project, &format!("read = [{corpus:?}]"));

@@ -6,6 +6,7 @@
 )]
 
 use std::{
+    ffi::OsString,
     fs, io,
     os::unix::process::{CommandExt as _, ExitStatusExt as _},
     path::Path,
@@ -27,9 +28,13 @@ use rustix::{
     },
 };
 
-use super::{Confinement, Namespaces, VARIABLE, rules};
-use crate::process::filter::{
-    ARCHITECTURE, NUMBER, OF_ARCHITECTURE, apply_filter, argument, end, if_equal, load,
+use super::{
+    confinement::{Confinement, Namespaces, VARIABLE},
+    rules,
+};
+use crate::process::{
+    end_with_this_process,
+    filter::{ARCHITECTURE, NUMBER, OF_ARCHITECTURE, apply_filter, argument, end, if_equal, load},
 };
 
 /// The exit code of a program in between that could not start what it was to start.
@@ -170,7 +175,7 @@ fn drop_capabilities() -> io::Result<()> {
     Ok(set_capabilities(None, sets)?)
 }
 
-/// Refuses Unix sockets, where agents answer, and what opens them or other secrets by another way: io_uring, and the
+/// Refuses Unix sockets, where agents answer, and what opens them or other secrets by another way: `io_uring`, and the
 /// kernel's keys. Landlock knows sockets with paths only in new kernels.
 fn filter() -> Vec<sock_filter> {
     let refuse = || end(libc::SECCOMP_RET_ERRNO | u32::try_from(libc::EACCES).unwrap_or_default());
@@ -282,4 +287,29 @@ fn code_of(status: ExitStatus) -> u8 {
 
 pub(super) fn exit_code(status: Option<ExitStatus>) -> ExitCode {
     status.map_or(0, code_of).into()
+}
+
+/// Runs as `cargo-rbench-sandbox [program] <arguments>`; without a program, it ends after it has entered the sandbox.
+pub fn run_as_sandbox(arguments: &[OsString]) -> ExitCode {
+    let run = || -> io::Result<Option<ExitStatus>> {
+        let confined = enter(AtRequest::End)?;
+        let Some((program, arguments)) = arguments.split_first() else { return Ok(None) };
+        let mut command = Command::new(program);
+        command.args(arguments);
+        Confined::confine(confined.as_ref(), &mut command)?;
+        end_with_this_process(&mut command, Signal::KILL);
+        let mut child = command.spawn()?;
+        Ok(Some(child.wait()?))
+    };
+    match run() {
+        Ok(status) => exit_code(status),
+        Err(error) => {
+            let program = arguments.first().map_or(Path::new("a program"), Path::new);
+            anstream::eprintln!(
+                "error: cannot run `{}` in the sandbox: {error}",
+                program.display()
+            );
+            ExitCode::from(CANNOT_START)
+        }
+    }
 }

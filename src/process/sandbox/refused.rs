@@ -10,7 +10,10 @@ use std::{
 
 use rustix::process::Signal;
 
-use super::{Sandbox, Task, pass_confinement, rules::real, sandbox};
+use super::{
+    active::{Sandbox, is_confined, pass_confinement, sandbox},
+    rules::{Task, real},
+};
 use crate::process::{
     end_with_this_process,
     scratch::Scratch,
@@ -32,7 +35,7 @@ const MOST: usize = 3;
 
 /// True if code is confined and a program with this output may have failed for it.
 pub fn may_be_refused(output: &str) -> bool {
-    super::is_confined() && WORDS.iter().any(|word| output.contains(word))
+    is_confined() && WORDS.iter().any(|word| output.contains(word))
 }
 
 /// What to do about files that the sandbox refused, among those that a program opened or wrote: one line for each.

@@ -1,0 +1,119 @@
+//! The sandbox of this process: whether code is confined, and how it is started then.
+
+use std::{
+    io,
+    os::unix::process::CommandExt as _,
+    path::PathBuf,
+    process::{Command, Stdio},
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use super::{
+    confinement::{Confinement, Namespaces, SANDBOX},
+    rules::{Places, Task},
+};
+use crate::model::SandboxExceptions;
+
+/// The sandbox of this process. Absent until [`confine_from_now_on`] was called.
+static SANDBOX_OF_THIS_PROCESS: Mutex<Option<Sandbox>> = Mutex::new(None);
+
+#[derive(Debug)]
+pub(super) struct Sandbox {
+    pub(super) places: Places,
+    pub(super) exceptions: SandboxExceptions,
+    namespaces: Namespaces,
+    pub(super) readable: Vec<PathBuf>,
+}
+
+/// Confines all code of commits that this process starts from now on.
+pub fn confine_from_now_on(places: Places) -> Namespaces {
+    let (exceptions, namespaces) = (SandboxExceptions::default(), namespaces());
+    let readable = places.readable(&exceptions);
+    *sandbox() = Some(Sandbox { places, exceptions, namespaces, readable });
+    namespaces
+}
+
+/// Tells the sandbox, if there is one, about places that were not known before.
+pub fn add_places(change: impl FnOnce(&mut Places, &mut SandboxExceptions)) {
+    if let Some(sandbox) = &mut *sandbox() {
+        change(&mut sandbox.places, &mut sandbox.exceptions);
+        sandbox.readable = sandbox.places.readable(&sandbox.exceptions);
+    }
+}
+
+/// True if code of commits is confined.
+pub fn is_confined() -> bool {
+    sandbox().is_some()
+}
+
+/// The directory for temporary files of confined code; `None` where code is not confined.
+pub fn temporary_directory() -> Option<PathBuf> {
+    let sandbox = sandbox();
+    let temporary = &sandbox.as_ref()?.places.temporary;
+    Some(temporary.clone()).filter(|path| path.is_dir())
+}
+
+pub(super) fn sandbox() -> MutexGuard<'static, Option<Sandbox>> {
+    SANDBOX_OF_THIS_PROCESS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The namespaces that the kernel gives here, tried.
+pub fn namespaces() -> Namespaces {
+    let works = |namespaces: &Namespaces| {
+        let confinement = Confinement {
+            namespaces: *namespaces,
+            readable: Vec::new(),
+            writable: Vec::new(),
+            unix_sockets: false,
+            temporary: PathBuf::new(),
+        };
+        let Ok(mut command) = this_program() else { return false };
+        confinement.pass(&mut command);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command.status().is_ok_and(|status| status.success())
+    };
+    let all = [Namespaces::Privileged, Namespaces::Unprivileged];
+    all.into_iter().find(works).unwrap_or(Namespaces::None)
+}
+
+/// Tells `command`, a program of rbench that starts code of a commit, how to confine it. Does nothing where code is not
+/// confined.
+pub fn pass_confinement(command: &mut Command, task: Task<'_>) {
+    let sandbox = sandbox();
+    let Some(Sandbox { places, exceptions, namespaces, readable }) = &*sandbox else { return };
+    let confinement = Confinement {
+        namespaces: *namespaces,
+        readable: readable.clone(),
+        writable: places.writable(task, exceptions),
+        unix_sockets: exceptions.unix_sockets,
+        temporary: places.temporary.clone(),
+    };
+    confinement.pass(command);
+}
+
+/// The command that runs `command`, whose environment is explicit, in the sandbox; `None` where code is not confined.
+pub fn confined(command: &Command, task: Task<'_>) -> io::Result<Option<Command>> {
+    if !is_confined() {
+        return Ok(None);
+    }
+    let mut outer = in_sandbox(command)?;
+    outer.env_clear().envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    if let Some(directory) = command.get_current_dir() {
+        outer.current_dir(directory);
+    }
+    pass_confinement(&mut outer, task);
+    Ok(Some(outer))
+}
+
+/// The command that runs the program and the arguments of `command` in the sandbox that is passed to it.
+pub fn in_sandbox(command: &Command) -> io::Result<Command> {
+    let mut outer = this_program()?;
+    outer.arg(command.get_program()).args(command.get_args());
+    Ok(outer)
+}
+
+fn this_program() -> io::Result<Command> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.arg0(SANDBOX);
+    Ok(command)
+}

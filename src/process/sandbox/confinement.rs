@@ -1,0 +1,42 @@
+//! What rbench tells its programs in between about the sandbox.
+
+use std::{path::PathBuf, process::Command};
+
+use serde::{Deserialize, Serialize};
+
+/// The name by which this program is started to run another one in the sandbox.
+pub const SANDBOX: &str = "cargo-rbench-sandbox";
+
+/// Passes a [`Confinement`] to the program that starts the code of a commit.
+pub(super) const VARIABLE: &str = "RBENCH_CONFINEMENT";
+
+/// The way to process ids and a `/proc` of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Namespaces {
+    /// There is none.
+    None,
+    /// This process is privileged.
+    Privileged,
+    /// In a user namespace, which the kernel gives without privileges.
+    Unprivileged,
+}
+
+/// What the program in between has to do before it starts the code of a commit.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Confinement {
+    pub(super) namespaces: Namespaces,
+    pub(super) readable: Vec<PathBuf>,
+    pub(super) writable: Vec<PathBuf>,
+    pub(super) unix_sockets: bool,
+    /// The directory for temporary files.
+    pub(super) temporary: PathBuf,
+}
+
+impl Confinement {
+    /// Tells the program of `command`.
+    pub(super) fn pass(&self, command: &mut Command) {
+        if let Ok(text) = serde_json::to_string(self) {
+            command.env(VARIABLE, text);
+        }
+    }
+}
