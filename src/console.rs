@@ -28,7 +28,7 @@ use crate::{
     measure,
     model::{BenchTarget, Benchmark, Incident, Version},
     report::{PLAIN_COLUMNS, quantity, style},
-    store,
+    secrets, store,
 };
 
 /// True if progress and notes are switched off for the whole process (`--quiet`).
@@ -109,6 +109,7 @@ impl Console {
 
     /// Prints an error, even if progress is switched off. Escapes the text.
     pub fn error(&self, text: &str) {
+        let text = &secrets::text(text.as_bytes());
         debug!(target: PRINTED, "{text}");
         // The terminal may have been closed: that is no reason to stop.
         let _ = writeln!(anstream::stderr(), "{}", escape_untrusted_lines(text));
@@ -143,7 +144,7 @@ impl Console {
 
     /// Prints a result on standard output. A closed pipe is not an error.
     pub fn result(text: &str) -> Result<()> {
-        match anstream::stdout().write_all(text.as_bytes()) {
+        match anstream::stdout().write_all(secrets::text(text.as_bytes()).as_bytes()) {
             Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
             other => other.context(Exit::Usage, || "cannot write the result"),
         }

@@ -47,7 +47,7 @@ fn main() -> ExitCode {
     let prepared = started.and(hidden).and(sandbox);
     let (exit, error) = match prepared.and_then(run) {
         Ok(exit) => (exit, None),
-        Err(error) => (error.exit(), Some(format!("error: {error}"))),
+        Err(error) => (error.exit(), Some(secrets::text(format!("error: {error}").as_bytes()))),
     };
     let failures = process::end_setups();
     let failures = failures.into_iter().map(|failure| format!("note: {failure}"));

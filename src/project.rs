@@ -72,6 +72,7 @@ impl Project {
             manifest.and_then(Path::parent).map_or(here.clone(), |parent| here.join(parent));
         let repository = Repository::discover(&directory)?;
         repository.require_working_tree()?;
+        secrets::add_passwords_in(&repository.access())?;
         let nearest = match manifest {
             Some(path) => here.join(path),
             None => nearest_manifest(&directory, &repository)?,

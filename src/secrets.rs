@@ -5,7 +5,8 @@
 //! started later can have it, whoever starts it.
 
 use std::{
-    collections::BTreeMap,
+    borrow::Cow,
+    collections::{BTreeMap, BTreeSet},
     env,
     ffi::{OsStr, OsString},
     path::Path,
@@ -17,8 +18,10 @@ use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 use crate::{
     error::{Context as _, Exit, Result},
     model::{
-        secret::{Redactor, SecretValues},
-        variables::{Inheritance, PassedNames, SSH_AGENT, is_never_passed, looks_secret},
+        secret::{Redactor, SecretValues, may_be_address},
+        variables::{
+            Inheritance, PassedNames, SSH_AGENT, is_essential, is_never_passed, looks_secret,
+        },
     },
 };
 
@@ -90,9 +93,20 @@ pub fn start(inheritance: Inheritance) -> Result<()> {
 fn values(variables: &[(OsString, OsString)]) -> SecretValues {
     let texts =
         variables.iter().map(|(name, value)| (name.to_string_lossy(), value.to_string_lossy()));
-    SecretValues::of_variables(
+    let mut values = SecretValues::of_variables(
         texts.filter(|(_, value)| !(value.starts_with('/') && Path::new(&**value).exists())),
-    )
+    );
+    // An address that is written wrongly is refused, and may have a password.
+    let place = variables.iter().find(|(name, _)| name == "RBENCH_SHARED");
+    let place = place.map(|(_, value)| value.to_string_lossy());
+    let is_wrong = |place: &&Cow<'_, str>| may_be_address(place) && !place.contains("://");
+    if let Some(place) = place.as_ref().filter(is_wrong) {
+        values.add(place);
+    }
+    let seen = variables.iter().filter(|(name, _)| is_essential(&name.to_string_lossy()));
+    let seen: Vec<String> = seen.map(|(_, value)| value.to_string_lossy().into_owned()).collect();
+    values.remove_parts_of(&seen);
+    values
 }
 
 /// Adds a secret that was not in the environment.
@@ -103,6 +117,19 @@ pub fn add(secret: &str) -> Result<()> {
     secrets.hide(values);
     drop(secrets);
     hide_memory()
+}
+
+/// Adds the passwords in values that are no secrets as a whole, such as addresses.
+pub fn add_passwords_in(texts: &[String]) -> Result<()> {
+    let mut secrets = write();
+    let mut values = secrets.values.take().unwrap_or_default();
+    for text in texts {
+        values.add_passwords_in(text);
+    }
+    let has_secret = !values.is_empty();
+    secrets.hide(values);
+    drop(secrets);
+    if has_secret { hide_memory() } else { Ok(()) }
 }
 
 /// Keeps other processes of the same user from reading the memory of this one and its initial environment, unless they
@@ -195,7 +222,7 @@ pub fn advice(output: &str) -> Option<String> {
     /// As many as a user reads.
     const MOST: usize = 3;
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    let words: std::collections::BTreeSet<&str> =
+    let words: BTreeSet<&str> =
         output.split(|c| !is_part(c)).filter(|word| !word.is_empty()).collect();
     let mut names = withheld_names();
     names.retain(|name| words.contains(name.as_str()) && !is_never_passed(name));

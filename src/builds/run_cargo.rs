@@ -197,17 +197,24 @@ fn script_of(script: cargo_metadata::BuildScript) -> BuildScript {
     }
 }
 
-/// Passes the child's output on as it comes, and logs it without colours and progress bars.
+/// Passes the child's output on as it comes, without secrets, and logs it without colours and progress bars.
 fn show_and_log(mut stderr: impl Read, log: File, observer: &dyn Observer) -> io::Result<()> {
+    let redactor = secrets::redactor();
     let mut log = anstream::StripStream::new(log);
     let mut buffer = [0; 8 * 1024];
+    let mut pending = Vec::new();
     loop {
         let length = stderr.read(&mut buffer)?;
+        pending.extend_from_slice(&buffer[..length]);
+        let redacted = match length {
+            0 => redactor.redact(&pending),
+            _ => redactor.redact_beginning(&mut pending),
+        };
+        observer.build_event(&Event::CargoOutput(&redacted));
+        log.write_all(&redacted)?;
         if length == 0 {
             return log.flush();
         }
-        observer.build_event(&Event::CargoOutput(&buffer[..length]));
-        log.write_all(&buffer[..length])?;
     }
 }
 

@@ -19,6 +19,7 @@ use crate::{
         Tool, end_with_this_process,
         sandbox::{self, Task},
     },
+    secrets,
     shell::quoted,
 };
 
@@ -65,8 +66,7 @@ fn successful(
     if output.status.success() {
         return Ok(output);
     }
-    let mut text = String::from_utf8_lossy(&output.stderr).into_owned();
-    text.push_str(&String::from_utf8_lossy(&output.stdout));
+    let text = secrets::text(&output.stderr) + &secrets::text(&output.stdout);
     Err(Error::new(exit, what())
         .cause(format!(
             "`{}` ended with {}; the end of its output:",
@@ -121,7 +121,9 @@ fn shown_with(command: &Command, variables: &str) -> String {
         command.get_args().map(|word| word.to_string_lossy().into_owned()).collect();
     let arguments = shown_cargo_args(&arguments);
     let words = std::iter::once(quoted(command.get_program())).chain(arguments.iter().map(quoted));
-    directory.unwrap_or_default() + variables + &words.collect::<Vec<_>>().join(" ")
+    let line = directory.unwrap_or_default() + variables + &words.collect::<Vec<_>>().join(" ");
+    // A build script may put one among the arguments of the linker.
+    secrets::text(line.as_bytes())
 }
 
 /// The last lines of a tool's output.
@@ -139,7 +141,7 @@ pub fn replace_process(command: &mut Command) -> ExitCode {
 
 /// The output of `rustc -vV` of the compiler that cargo will use, which identifies it.
 pub fn compiler(context: &CargoContext) -> Result<String> {
-    query(context, "-vV")
+    query(context, "-vV").map(|answer| secrets::text(answer.as_bytes()))
 }
 
 /// True if the compiler with this output of `rustc -vV` accepts `#![feature(…)]` in this context, or may accept it.

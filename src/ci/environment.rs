@@ -68,6 +68,8 @@ pub struct CiEnvironment {
     branch: Option<(String, String)>,
     /// The name of the event, if its jobs have a token with write access whoever wrote the code.
     privileged: Option<String>,
+    /// True if the project runs the code of a fork.
+    is_of_fork: bool,
 }
 
 /// The event of GitHub Actions that started a job. Each kind of event has other fields.
@@ -162,7 +164,14 @@ impl CiEnvironment {
 
     /// Fails if the job must not build and run the code it is about, because a fork may have
     /// written it and the job has write access.
-    pub fn may_run(&self) -> Result<()> {
+    /// `has_token` is true if the job has a token.
+    pub fn may_run(&self, has_token: bool) -> Result<()> {
+        if self.is_of_fork && has_token {
+            let what = "a job with a token runs no benchmarks of a fork";
+            return Err(Error::new(Exit::Usage, what)
+                .cause("the merge request is that of a fork, whose code could use the token")
+                .hint("run the pipeline in the fork, or set no token in this one: docs/ci.md"));
+        }
         let Some(event) = &self.privileged else { return Ok(()) };
         let what = format!("a job for `{event}` runs no benchmarks");
         Err(Error::new(Exit::Usage, what)
@@ -215,6 +224,7 @@ impl CiEnvironment {
                 .zip(text("/workflow_run/head_branch")),
             privileged: variable("GITHUB_EVENT_NAME")
                 .filter(|event| PRIVILEGED.contains(&event.as_str())),
+            is_of_fork: false,
         }
     }
 
@@ -244,6 +254,8 @@ impl CiEnvironment {
             request: variable("CI_MERGE_REQUEST_IID").and_then(|number| number.parse().ok()),
             api: variable("CI_API_V4_URL"),
             links: Links::new(variable("CI_JOB_URL").as_deref()),
+            is_of_fork: variable("CI_MERGE_REQUEST_SOURCE_PROJECT_ID")
+                .is_some_and(|source| variable("CI_PROJECT_ID") != Some(source)),
             ..Self::default()
         }
     }

@@ -15,6 +15,7 @@ use crate::{
     console::Console,
     error::{Context, Error, Exit, Result},
     report::{Format, PLAIN_COLUMNS, Report, style},
+    secrets,
 };
 
 /// The destinations of a report. Make it before measuring: it checks the files.
@@ -69,7 +70,8 @@ impl<'a> OutputFiles<'a> {
     /// Writes the report to each file, in the format of its extension and without colors.
     pub fn write(&self, report: &dyn Report) -> Result<()> {
         for OutputFile { path, format } in self.0 {
-            fs::write(path, render_file(report, *format)?)
+            let text = secrets::text(render_file(report, *format)?.as_bytes());
+            fs::write(path, text)
                 .context(Exit::Usage, || format!("cannot write the report {}", path.display()))?;
         }
         Ok(())

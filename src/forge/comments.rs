@@ -13,6 +13,9 @@ const PAGE: usize = 100;
 /// Most pages that are read.
 const MOST_PAGES: usize = 50;
 
+/// The account of the token that GitHub gives to each workflow.
+const WORKFLOW_ACCOUNT: &str = "github-actions[bot]";
+
 /// A service that hosts repositories.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Host {
@@ -70,27 +73,28 @@ impl Comments {
     /// ignored, so that they are never changed.
     pub fn find(&self, request: &Request, marker: &str) -> Result<Option<FoundComment>, HttpError> {
         let path = list(request);
-        let mut candidates = Vec::new();
-        self.pages(&path, |entry| {
-            let body = entry["body"].as_str().unwrap_or_default();
-            if body.starts_with(marker.trim_end())
-                && let Some(id) = entry["id"].as_u64()
-            {
-                let found = FoundComment { id, body: body.to_owned() };
-                candidates.push((found, [entry["user"].clone(), entry["author"].clone()]));
+        let mut own = None;
+        for page in 1..=MOST_PAGES {
+            let entries = self.page(&path, page)?;
+            for entry in &entries {
+                let body = entry["body"].as_str().unwrap_or_default();
+                let id = entry["id"].as_u64().filter(|_| body.starts_with(marker.trim_end()));
+                let Some(id) = id else { continue };
+                let own = match &own {
+                    Some(own) => own,
+                    None => own.insert(self.own_name()?),
+                };
+                let authors = [&entry["user"], &entry["author"]];
+                if authors.iter().any(|author| account(author).as_ref() == Some(own)) {
+                    return Ok(Some(FoundComment { id, body: body.to_owned() }));
+                }
             }
-        })?;
-        if candidates.is_empty() {
-            return Ok(None);
+            if entries.len() < PAGE {
+                break;
+            }
         }
-        let own = self.own_name()?;
-        let is_own = |author: &Value| match &own {
-            Some(own) => account(author).as_ref() == Some(own),
-            // A workflow's token cannot query its account name; it writes as a bot.
-            None => author["type"] == "Bot",
-        };
-        let found = candidates.into_iter().find(|(_, authors)| authors.iter().any(is_own));
-        Ok(found.map(|(found, _)| found))
+        // Beyond the last page that is read, there is none: others cannot prevent a new one with many comments.
+        Ok(None)
     }
 
     /// Writes a new comment.
@@ -182,25 +186,35 @@ impl Comments {
         Ok(numbers)
     }
 
-    /// Name of the token's account; none for a token without an account.
-    fn own_name(&self) -> Result<Option<String>, HttpError> {
+    /// The name of the token's account.
+    fn own_name(&self) -> Result<String, HttpError> {
+        let nameless = || HttpError::Answer("the account of the token has no name".to_owned());
         match self.http.send(&Method::GET, "/user", None) {
-            Ok(user) => Ok(account(&user)),
+            Ok(user) => account(&user).ok_or_else(nameless),
+            // The token of an app has no user; GraphQL knows the account as which it writes.
             Err(HttpError::Status { status: 401 | 403 | 404, .. }) if self.host == Host::Github => {
-                Ok(None)
+                let query = json!({ "query": "{ viewer { login } }" });
+                let answer = self.http.send(&Method::POST, "/graphql", Some(&query));
+                let viewer = answer.ok().and_then(|answer| account(&answer["data"]["viewer"]));
+                Ok(viewer.unwrap_or_else(|| WORKFLOW_ACCOUNT.to_owned()))
             }
             Err(error) => Err(error),
         }
     }
 
+    fn page(&self, path: &str, page: usize) -> Result<Vec<Value>, HttpError> {
+        let joint = if path.contains('?') { '&' } else { '?' };
+        let path = format!("{path}{joint}per_page={PAGE}&page={page}");
+        match self.http.send(&Method::GET, &path, None)? {
+            Value::Array(entries) => Ok(entries),
+            _ => Err(HttpError::Answer("it is no list".to_owned())),
+        }
+    }
+
     /// Reads a list page by page.
     fn pages(&self, path: &str, mut each: impl FnMut(&Value)) -> Result<(), HttpError> {
-        let joint = if path.contains('?') { '&' } else { '?' };
         for page in 1..=MOST_PAGES {
-            let path = format!("{path}{joint}per_page={PAGE}&page={page}");
-            let answer = self.http.send(&Method::GET, &path, None)?;
-            let entries = answer.as_array();
-            let entries = entries.ok_or_else(|| HttpError::Answer("it is no list".to_owned()))?;
+            let entries = self.page(path, page)?;
             entries.iter().for_each(&mut each);
             if entries.len() < PAGE {
                 return Ok(());

@@ -8,10 +8,12 @@ use std::{
 use serde_json::Value;
 use tracing::debug;
 use ureq::{
-    Agent,
+    Agent, Proxy,
     http::{HeaderMap, Method, Request},
     tls::{RootCerts, TlsConfig},
 };
+
+use crate::{model::secret::has_password, secrets};
 
 const LONGEST: Duration = Duration::from_secs(30);
 
@@ -88,6 +90,15 @@ impl fmt::Display for HttpError {
     }
 }
 
+/// The proxy of the environment, if it has a password: that variable is withheld from all that reads the environment.
+fn proxy_with_password() -> Option<Proxy> {
+    const NAMES: [&str; 6] =
+        ["ALL_PROXY", "all_proxy", "HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"];
+    // The agent finds others itself, and the hosts that need none.
+    let found = NAMES.into_iter().find_map(|name| secrets::variable(name)?.into_string().ok())?;
+    Some(found).filter(|proxy| has_password(proxy)).and_then(|proxy| Proxy::new(&proxy).ok())
+}
+
 /// An API at an address.
 pub(super) struct Http {
     agent: Agent,
@@ -123,6 +134,8 @@ impl Http {
             .tls_config(roots);
         if is_loopback {
             config = config.proxy(None);
+        } else if let Some(proxy) = proxy_with_password() {
+            config = config.proxy(Some(proxy));
         }
         let headers = vec![(name, format!("{scheme}{token}"))];
         Ok(Self { agent: config.build().into(), address: address.to_owned(), headers, pause })

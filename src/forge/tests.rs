@@ -100,7 +100,7 @@ fn find_reads_several_pages() {
     for number in 0..230 {
         api.add("somebody", false, &format!("comment {number}"));
     }
-    let id = api.add("workflow[bot]", true, MARKER);
+    let id = api.add("github-actions[bot]", true, MARKER);
     let (comments, _) = comments(&api, Host::Github);
     assert_eq!(comments.find(&request(Host::Github), MARKER).unwrap().unwrap().id, id);
     let pages = api.asked().iter().filter(|asked| asked.path.contains("/comments?")).count();
@@ -108,13 +108,28 @@ fn find_reads_several_pages() {
 }
 
 #[test]
+fn many_comments_of_others_do_not_prevent_a_comment() {
+    let api = Api::start();
+    for _ in 0..5_100 {
+        api.add("mallory", false, "");
+    }
+    let (comments, _) = comments(&api, Host::Github);
+    assert_eq!(comments.find(&request(Host::Github), MARKER).unwrap(), None);
+    assert!(comments.create(&request(Host::Github), MARKER).is_ok());
+}
+
+#[test]
 fn find_ignores_comments_of_others() {
     let api = Api::start();
     api.add("mallory", false, MARKER);
+    api.add("mallory-app[bot]", true, MARKER);
     let (workflow, _) = comments(&api, Host::Github);
     assert_eq!(workflow.find(&request(Host::Github), MARKER).unwrap(), None);
-    let own = api.add("workflow[bot]", true, MARKER);
+    let own = api.add("github-actions[bot]", true, MARKER);
     assert_eq!(workflow.find(&request(Host::Github), MARKER).unwrap().unwrap().id, own);
+    // An app finds its own comment, and not that of the workflow.
+    api.token_of_app("other-app[bot]");
+    assert_eq!(workflow.find(&request(Host::Github), MARKER).unwrap(), None);
     // The token of a person finds that person's comment, and no bot's.
     api.token_of("mallory");
     assert_eq!(workflow.find(&request(Host::Github), MARKER).unwrap().unwrap().id, 1);

@@ -113,6 +113,22 @@ impl Repository {
         walk.try_fold(None, |_, commit| commit.map(Some))
     }
 
+    /// Texts of git's configuration that may have passwords: addresses of remotes, and headers for them.
+    pub fn access(&self) -> Vec<String> {
+        let Ok(config) = self.git().config() else { return Vec::new() };
+        let Ok(mut entries) = config.entries(None) else { return Vec::new() };
+        let mut found = Vec::new();
+        while let Some(Ok(entry)) = entries.next() {
+            let name = String::from_utf8_lossy(entry.name_bytes()).into_owned();
+            if [".url", ".pushurl", ".extraheader"].iter().any(|end| name.ends_with(end)) {
+                found.push(String::from_utf8_lossy(entry.value_bytes()).into_owned());
+            } else if name.starts_with("url.") {
+                found.push(name);
+            }
+        }
+        found
+    }
+
     /// True if the clone lacks older commits.
     pub fn is_shallow(&self) -> bool {
         self.git.is_shallow()

@@ -301,7 +301,7 @@ impl<'e> Process<'e> {
     }
 
     fn with_reproduction(&self, error: Error) -> Error {
-        let typed = self.typed.to_string();
+        let typed = secrets::text(self.typed.to_string().as_bytes());
         let command = self.executable.reproduction(self.purpose);
         let shown = command.as_ref().unwrap_or(&typed);
         error.hint(format!("reproduce with: {shown}")).with_command(typed)

@@ -13,7 +13,7 @@ use crate::{
     harness::{Conditions, Executable},
     process::{
         Scratch, sandbox,
-        trace::{Observation, Observed, Plan, Tracing},
+        trace::{Observation, Observed, Plan, Tracing, parse_report},
     },
 };
 
@@ -95,5 +95,5 @@ pub(super) fn observe<T>(
     let tracing = Tracing { tracer: this_executable()?, plan, ahead: 0 };
     let ran = run(&Conditions { tracing: Some(&tracing), ..*conditions });
     let Ok(report) = fs::read(report) else { return Ok((ran, None)) };
-    Ok((ran, Some(serde_json::from_slice(&report).context(Exit::Internal, what)?)))
+    Ok((ran, Some(parse_report(&report).context(Exit::Internal, what)?)))
 }

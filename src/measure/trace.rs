@@ -31,7 +31,10 @@ use crate::{
     model::{BenchTarget, Benchmark, Execution, ExecutionRequest, Name, Outcome, Series, Setup},
     process::{
         self, Scratch,
-        trace::{CLOCK, CLOCKS, Observation, Observed, Plan, Tracing, VARIABLES, with_breakpoints},
+        trace::{
+            CLOCK, CLOCKS, Observation, Observed, Plan, Tracing, VARIABLES, parse_report,
+            with_breakpoints,
+        },
     },
     secrets,
 };
@@ -457,7 +460,7 @@ impl<'t> Tracer<'t> {
         let outcome = execute(&Conditions { tracing: Some(&tracing), ..self.conditions });
         let observation = fs::read(self.report_path()).ok();
         let observation: Option<Observation> =
-            observation.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+            observation.and_then(|bytes| parse_report(&bytes).ok());
         if let Some(Ok(observed)) = &observation {
             remove_created(observed, &self.of.files, begin);
         }

@@ -2,7 +2,7 @@
 
 mod values;
 
-pub use values::{REDACTED, Redactor, SecretValues};
+pub use values::{REDACTED, Redactor, SecretValues, has_password};
 
 /// Tables of cargo's configuration whose values a command may show, because they only say how to compile. Other tables
 /// hold tokens, passwords and variables.
@@ -32,6 +32,10 @@ pub fn is_secret(name: &str) -> bool {
         "_PWD",
     ];
     let name = name.to_ascii_uppercase();
+    if name.starts_with("GIT_CONFIG_KEY_") {
+        // The key of a setting.
+        return false;
+    }
     PARTS.iter().any(|part| name.contains(part))
         || name.split('_').any(|word| matches!(word, "AUTH" | "DSN" | "PAT"))
 }
@@ -73,9 +77,26 @@ fn with_config(words: &[String], change: impl Fn(&str, &str) -> String) -> Vec<S
     words.iter().map(word).collect()
 }
 
+/// True if a place of shared results may be meant as the address of a database, written rightly or wrongly.
+pub fn may_be_address(place: &str) -> bool {
+    if ["/", "./", "../"].iter().any(|start| place.starts_with(start)) && !place.starts_with("//") {
+        return false;
+    }
+    let has_user = place.split_once('@').is_some_and(|(user, _)| user.contains(':'));
+    has_user
+        || place.starts_with("postgres")
+        || place.contains("://")
+        || place.to_ascii_lowercase().contains("password=")
+}
+
 /// An address without what may be its password; any other word as it is.
 pub fn without_password(word: &str) -> String {
-    let Some((scheme, rest)) = word.split_once("://") else { return word.to_owned() };
+    let Some((scheme, rest)) = word.split_once("://") else {
+        // An option's value, `a=x:y@z`, is none.
+        let is_password = word.starts_with("postgres") || word.contains("password=");
+        let is_address = may_be_address(word) && (is_password || !word.contains('='));
+        return if is_address { PLACEHOLDER.to_owned() } else { word.to_owned() };
+    };
     let (place, options) = rest.split_once('?').map_or((rest, ""), |(place, _)| (place, "?VALUE"));
     let place = match place.rsplit_once('@') {
         Some((user, host)) => {
@@ -124,7 +145,9 @@ mod tests {
         ] {
             assert!(is_secret(name), "{name}");
         }
-        for name in ["PATH", "GIT_AUTHOR_NAME", "HOME", "PWD", "OLDPWD", "RUSTFLAGS"] {
+        for name in
+            ["PATH", "GIT_AUTHOR_NAME", "GIT_CONFIG_KEY_0", "HOME", "PWD", "OLDPWD", "RUSTFLAGS"]
+        {
             assert!(!is_secret(name), "{name}");
         }
     }

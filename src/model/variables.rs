@@ -122,6 +122,11 @@ impl Inheritance {
     }
 }
 
+/// True if everybody may see the variable.
+pub fn is_essential(name: &str) -> bool {
+    ESSENTIAL.contain(name)
+}
+
 /// True if the name suggests that the variable gives access to something.
 pub fn looks_secret(name: &str) -> bool {
     is_secret(name) || ACCESS.contain(name)

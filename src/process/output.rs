@@ -9,6 +9,7 @@ use std::{
 };
 
 use super::readable::first_readable;
+use crate::secrets;
 
 /// The output of a child, stdout and stderr in the order written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -109,8 +110,19 @@ impl Capture {
         }
     }
 
+    /// The output without secrets, which may have arrived in pieces.
     pub(super) fn into_output(self) -> Output {
-        Output { head: self.head, omitted: self.omitted, tail: self.tail.into() }
+        let Self { head, omitted, tail, .. } = self;
+        let (redactor, tail) = (secrets::redactor(), Vec::from(tail));
+        if redactor.is_empty() {
+            return Output { head, omitted, tail };
+        }
+        if omitted == 0 {
+            let head = redactor.redact(&[head, tail].concat());
+            return Output { head, omitted, tail: Vec::new() };
+        }
+        let head = redactor.redact_cut(&head, [false, true]);
+        Output { head, omitted, tail: redactor.redact_cut(&tail, [true, false]) }
     }
 
     fn keep(&mut self, bytes: &[u8]) {

@@ -32,6 +32,7 @@ use crate::{
     error::{Context, Error, Exit, Result},
     log,
     model::Resources,
+    secrets,
     shell::quoted,
 };
 
@@ -156,7 +157,8 @@ fn run_to_the_end(
         ending: ended_from_here.unwrap_or(account.usage.ending),
         resources: account.resources(start),
         output: capture.into_output(),
-        left_behind,
+        // A process chooses its name.
+        left_behind: left_behind.iter().map(|name| secrets::text(name.as_bytes())).collect(),
     })
 }
 

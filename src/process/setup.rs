@@ -46,8 +46,11 @@ pub const KEEPER: &str = "cargo-rbench-keeper";
 /// Time between SIGTERM and SIGKILL.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// Bytes of the end of a command's stderr that are kept.
-const TAIL: u64 = 4 << 10;
+/// Bytes of the end of a command's output that are reported.
+const TAIL: usize = 4 << 10;
+
+/// Bytes of the end that the keeper sends: with enough before the others to recognize a secret that begins there.
+const SENT: u64 = 64 << 10;
 
 /// Lines of a failed command's stderr that are reported.
 const LINES: usize = 10;
@@ -80,7 +83,10 @@ struct Failure {
     script: String,
     directory: PathBuf,
     reason: String,
-    tail: String,
+    /// The end of its output, as it was written.
+    output: Vec<u8>,
+    /// True if the output is longer.
+    is_cut: bool,
 }
 
 /// The reply to a request: nothing, or the failure of the command.
@@ -220,7 +226,12 @@ fn send(mut socket: &UnixStream, message: &impl Serialize) -> io::Result<()> {
 
 impl Failure {
     fn error(&self) -> Error {
-        let Self { key, script, directory, reason, tail } = self;
+        let Self { key, script, directory, reason, output, is_cut } = self;
+        let script = secrets::text(script.as_bytes());
+        let output = secrets::redactor().redact_cut(output, [*is_cut, false]);
+        let text = String::from_utf8_lossy(&output[output.len().saturating_sub(TAIL)..]);
+        let lines: Vec<&str> = text.lines().collect();
+        let tail = &lines[lines.len().saturating_sub(LINES)..].join("\n");
         let mut error = Error::new(Exit::Build, format!("`{key}` of a set-up failed: {script}"))
             .cause(format!("{reason}, in {}", directory.display()));
         if !tail.trim().is_empty() {
@@ -282,13 +293,13 @@ fn keep() -> io::Result<()> {
 impl SetupCommand {
     /// Runs the command in the keeper; none if it succeeds. Ends it at its timeout, and when one of `stops` is readable.
     fn run(&self, confined: Option<&Confined>, stops: &[&dyn AsFd]) -> Option<Failure> {
-        let failure = |reason: String, tail: String| {
+        let failure = |reason: String, (output, is_cut): (Vec<u8>, bool)| {
             let Self { key, script, directory, .. } = self.clone();
-            Some(Failure { key, script, directory, reason, tail })
+            Some(Failure { key, script, directory, reason, output, is_cut })
         };
         let (ending, output) = match self.run_to_the_end(confined, stops) {
             Ok(ended) => ended,
-            Err(error) => return failure(error.to_string(), String::new()),
+            Err(error) => return failure(error.to_string(), (Vec::new(), false)),
         };
         let reason = match ending {
             CommandEnd::Exited(status) if status.success() => return None,
@@ -305,7 +316,7 @@ impl SetupCommand {
         &self,
         confined: Option<&Confined>,
         stops: &[&dyn AsFd],
-    ) -> io::Result<(CommandEnd, String)> {
+    ) -> io::Result<(CommandEnd, (Vec<u8>, bool))> {
         // A file and no pipe: a server that it leaves behind may write long after its end.
         let mut output = tempfile::tempfile()?;
         let mut command = Command::new("sh");
@@ -330,13 +341,10 @@ impl SetupCommand {
         }
         let status = shell.wait()?;
         let length = output.seek(SeekFrom::End(0))?;
-        output.seek(SeekFrom::Start(length.saturating_sub(TAIL)))?;
+        output.seek(SeekFrom::Start(length.saturating_sub(SENT)))?;
         let mut bytes = Vec::new();
-        output.take(TAIL).read_to_end(&mut bytes)?;
-        let text = String::from_utf8_lossy(&bytes);
-        let lines: Vec<&str> = text.lines().collect();
-        let tail = lines[lines.len().saturating_sub(LINES)..].join("\n");
-        Ok((end.unwrap_or(CommandEnd::Exited(status)), tail))
+        output.take(SENT).read_to_end(&mut bytes)?;
+        Ok((end.unwrap_or(CommandEnd::Exited(status)), (bytes, length > SENT)))
     }
 }
 

@@ -11,7 +11,9 @@ use std::{
 use super::postgres::Address;
 use crate::{
     error::{Context as _, Error, Exit, Result},
+    model::secret::{has_password, may_be_address},
     secrets,
+    shell::quoted,
 };
 
 /// The variable that has the place.
@@ -42,13 +44,23 @@ impl Place {
         if ["postgres://", "postgresql://"].iter().any(|scheme| text.starts_with(scheme)) {
             return Address::parse(text).map(Box::new).map(Self::Database);
         }
-        if text.starts_with("postgres:") || text.contains("://") {
+        let path = Path::new(text);
+        if may_be_address(text) {
             // Without the text, which may have a password.
             return Err(Error::new(Exit::Usage, "cannot read the address of the shared results")
-                .hint("only PostgreSQL is supported: write postgres://USER@HOST/DATABASE"));
+                .hint("only PostgreSQL is supported: write postgres://USER@HOST/DATABASE")
+                .hint("if it is a directory, begin with ./ or /"));
         }
-        let is_file = Path::new(text).extension().is_some_and(|ending| ending == "jsonl");
-        Ok(if is_file { Self::File(text.into()) } else { Self::Directory(text.into()) })
+        if path.extension().is_some_and(|ending| ending == "jsonl") {
+            return Ok(Self::File(path.into()));
+        }
+        // A word that was meant as something else makes no directory.
+        let is_path = ["/", "./", "../"].iter().any(|start| text.starts_with(start));
+        if !is_path && !matches!(text, "." | "..") && !path.is_dir() {
+            return Err(Error::new(Exit::Usage, format!("there is no directory {}", quoted(text)))
+                .hint(format!("to make it, begin with ./: {}", quoted(format!("./{text}")))));
+        }
+        Ok(Self::Directory(path.into()))
     }
 }
 
@@ -82,6 +94,12 @@ impl SharedVariables {
     /// The place that was typed, or else that of the environment. Fails if there is none.
     pub fn place(&self, typed: Option<&str>) -> Result<Place> {
         let typed = typed.filter(|typed| !typed.is_empty());
+        if typed.is_some_and(has_password) {
+            let what = "an address with a password cannot be part of a command";
+            return Err(Error::new(Exit::Usage, what)
+                .cause("all users of a machine see the commands that run there")
+                .hint(format!("set {PLACE}, or name a file with the address in {FILE}")));
+        }
         match (typed.or(self.place.as_deref()), &self.file) {
             (Some(text), _) => Place::parse(text),
             (None, Some(path)) => {
@@ -107,14 +125,35 @@ mod tests {
         let parse = |text| Place::parse(text).unwrap();
         assert!(matches!(parse("-"), Place::Standard));
         assert!(matches!(parse("results.jsonl"), Place::File(_)));
-        assert!(matches!(parse("shared/results"), Place::Directory(_)));
+        assert!(matches!(parse("./shared/results"), Place::Directory(_)));
         if cfg!(feature = "postgres") {
             assert!(matches!(parse("postgres://db/x"), Place::Database(_)));
         } else {
             let error = Place::parse("postgres://me:s3cret@db/x").unwrap_err().to_string();
             assert!(error.contains("--features postgres") && !error.contains("s3cret"), "{error}");
         }
-        let error = Place::parse("mysql://me:s3cret@db/x").unwrap_err().to_string();
-        assert!(error.contains("postgres://") && !error.contains("s3cret"), "{error}");
+        for address in [
+            "mysql://me:s3cret@db/x",
+            "host=db user=me password=s3cret dbname=x",
+            "postgresql:/me:s3cret@db/x",
+            "postgres//me:s3cret@db/x",
+            "me:s3cret@db/x.jsonl",
+            "//me:s3cret@db/x",
+        ] {
+            let error = Place::parse(address).unwrap_err().to_string();
+            assert!(error.contains("postgres://") && !error.contains("s3cret"), "{error}");
+        }
+        let error = Place::parse("reslts").unwrap_err().to_string();
+        assert!(error.contains("no directory reslts") && error.contains("./reslts"), "{error}");
+    }
+
+    #[test]
+    fn typed_password_is_refused() {
+        let refused = |typed: &str| {
+            let error = SharedVariables::default().place(Some(typed)).unwrap_err().to_string();
+            assert!(error.contains("RBENCH_SHARED") && !error.contains("s3cret"), "{error}");
+        };
+        refused("postgres://me:s3cret@db/x");
+        refused("host=db password=s3cret");
     }
 }

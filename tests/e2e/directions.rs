@@ -27,7 +27,7 @@ const MAY_USE: [(&str, &[&str]); 28] = [
     ("builds", &["error", "model", "pack", "process", "secrets", "shell"]),
     ("harness", &["error", "escape", "model", "process", "secrets", "shell"]),
     ("store", &["error", "model", "shell"]),
-    ("forge", &[]),
+    ("forge", &["model", "secrets"]),
     ("shared", &["error", "model", "secrets", "shell", "store"]),
     // From results to reports.
     ("verdict", &["error", "model", "store"]),
@@ -62,8 +62,8 @@ const MAY_USE: [(&str, &[&str]); 28] = [
     (
         "console",
         &[
-            "builds", "compare", "measure", "error", "verdict", "log", "model", "report", "store",
-            "escape",
+            "builds", "compare", "measure", "error", "verdict", "log", "model", "report",
+            "secrets", "store", "escape",
         ],
     ),
     ("demo", &["error", "verdict", "model", "report"]),

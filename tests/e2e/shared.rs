@@ -138,7 +138,7 @@ fn file_replaces_only_an_earlier_one_once_complete() {
     let link = project.beside("link.jsonl");
     std::os::unix::fs::symlink(project.root().join(".rbench/results.sqlite"), &link).unwrap();
     for (file, words) in [
-        (".rbench/results.sqlite", "it is a file; one with results ends in .jsonl"),
+        ("./.rbench/results.sqlite", "it is a file; one with results ends in .jsonl"),
         (link.to_str().unwrap(), "where the results are stored"),
     ] {
         let outcome = project.rbench(&["push", file]).fails_with(2);
@@ -193,7 +193,16 @@ fn directory_takes_each_experiment_once() {
     since("v9").fails_with(2).assert_stderr_has(&["`v9`", "a date (2026-01-31)"]);
     since("HEAD").ok().assert_stdout_has(&["imported 3 new experiments"]);
     third.rbench(&["pull"]).fails_with(2).assert_stderr_has(&["set RBENCH_SHARED"]);
-    third.rbench(&["pull", "nowhere"]).fails_with(2).assert_stderr_has(&["cannot read nowhere"]);
+    third
+        .rbench(&["pull", "./nowhere"])
+        .fails_with(2)
+        .assert_stderr_has(&["cannot read ./nowhere"]);
+    // A word that was meant as something else makes no directory.
+    third
+        .rbench(&["push", "nowhere"])
+        .fails_with(2)
+        .assert_stderr_has(&["begin with ./: ./nowhere"]);
+    assert!(!third.root().join("nowhere").exists());
 }
 
 #[test]

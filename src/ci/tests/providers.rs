@@ -92,10 +92,20 @@ fn following_job_is_about_the_commit_of_the_first() {
 fn privileged_job_runs_no_code_of_forks() {
     let may_run = |event: &str| {
         let variables = [("GITHUB_EVENT_NAME", event)];
-        read(Provider::Github, &variables, "").unwrap().may_run().is_ok()
+        read(Provider::Github, &variables, "").unwrap().may_run(true).is_ok()
     };
     assert!(may_run("pull_request") && may_run("push"));
     assert!(!may_run("pull_request_target") && !may_run("workflow_run"));
+}
+
+#[test]
+fn merge_request_of_a_fork_runs_without_a_token_only() {
+    let may_run = |source: &str, has_token: bool| {
+        let variables = [("CI_PROJECT_ID", "12"), ("CI_MERGE_REQUEST_SOURCE_PROJECT_ID", source)];
+        read(Provider::Gitlab, &variables, "").unwrap().may_run(has_token).is_ok()
+    };
+    assert!(may_run("12", true) && may_run("", true) && may_run("13", false));
+    assert!(!may_run("13", true));
 }
 
 #[test]

@@ -40,6 +40,7 @@ const FILES: [&str; 3] = [COMPARISON, JUNIT, LOG];
 /// Publishes a comparison in a job.
 pub struct Job<'c> {
     pub environment: CiEnvironment,
+    pub has_token: bool,
     console: &'c Console,
     place: &'c CiPlaceArgs,
     commenter: Option<Commenter<'c>>,
@@ -110,7 +111,9 @@ impl<'c> Job<'c> {
         let directory = &place.output_dir;
         fs::create_dir_all(directory)
             .context(Exit::Usage, || format!("cannot create {}", directory.display()))?;
-        let mut job = Self { environment, console, place, commenter: None, silence: None };
+        let has_token = token.is_some();
+        let mut job =
+            Self { environment, has_token, console, place, commenter: None, silence: None };
         if !place.no_comment {
             job.commenter = token.as_ref().and_then(|token| job.commenter(token));
             if token.is_none() && job.environment.request.is_some() {
@@ -254,6 +257,7 @@ impl<'c> Job<'c> {
     /// Writes a file into the directory of reports.
     pub fn write(&self, name: &str, text: &str) -> Result<()> {
         let path = self.place.output_dir.join(name);
+        let text = secrets::text(text.as_bytes());
         fs::write(&path, text).context(Exit::Usage, || format!("cannot write {}", path.display()))
     }
 
@@ -273,6 +277,7 @@ impl<'c> Job<'c> {
 
 fn append(path: &Path, text: &str) -> Result<()> {
     let file = OpenOptions::new().append(true).create(true).open(path);
+    let text = secrets::text(text.as_bytes());
     file.and_then(|mut file| file.write_all(text.as_bytes()))
         .context(Exit::Usage, || format!("cannot write {}", path.display()))
 }

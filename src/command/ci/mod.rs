@@ -38,7 +38,7 @@ fn compared(
 ) -> Result<Exit> {
     let console = Console::attach();
     let mut job = Job::new(place, &console)?;
-    job.environment.may_run()?;
+    job.environment.may_run(job.has_token)?;
     job.stop_commands()?;
     let result = compared_versions(args, variant.as_deref(), &job, &console)
         .and_then(|args| compare_and_publish(&args, shared, &mut job, &console));

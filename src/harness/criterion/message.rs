@@ -8,7 +8,10 @@ use std::time::Duration;
 
 use minicbor::{Decoder, data::Type, decode::Error};
 
-use crate::model::{Name, Throughput};
+use crate::{
+    model::{Name, Throughput},
+    secrets,
+};
 
 /// The needed parts of a message.
 #[derive(Clone, Debug, PartialEq)]
@@ -124,7 +127,7 @@ fn scaled(decoder: &mut Decoder<'_>) -> Result<Message, Error> {
     let (mut unit, mut values) = (None, Vec::new());
     fields(decoder, |decoder, key| {
         match key {
-            "unit" => unit = Some(decoder.str()?.to_owned()),
+            "unit" => unit = Some(text(decoder)?),
             "scaled_values" => values = floats(decoder)?,
             _ => decoder.skip()?,
         }
@@ -142,7 +145,7 @@ fn id(decoder: &mut Decoder<'_>) -> Result<(Name, Vec<Throughput>), Error> {
     let mut throughput = Vec::new();
     fields(decoder, |decoder, key| {
         match key {
-            "group_id" => group = Some(decoder.str()?.to_owned()),
+            "group_id" => group = Some(text(decoder)?),
             "function_id" => function = optional_text(decoder)?,
             "value_str" => parameter = optional_text(decoder)?,
             "throughput" => throughput = throughputs(decoder)?,
@@ -166,7 +169,11 @@ fn optional_text(decoder: &mut Decoder<'_>) -> Result<Option<String>, Error> {
         decoder.null()?;
         return Ok(None);
     }
-    Ok(Some(decoder.str()?.to_owned()))
+    text(decoder).map(Some)
+}
+
+fn text(decoder: &mut Decoder<'_>) -> Result<String, Error> {
+    Ok(secrets::text(decoder.str()?.as_bytes()))
 }
 
 /// One or none in a list.

@@ -22,6 +22,7 @@ use crate::{
     error::Result,
     model::{Execution, ExecutionRequest, HarnessKind, Metric, Name, Outcome, Series},
     process::{Ended, Invocation, Scratch},
+    secrets,
 };
 
 /// The harness for `rbench-harness`.
@@ -161,7 +162,7 @@ fn read_bounded(path: &Path) -> Result<Option<Vec<u8>>, String> {
     if bytes.len() as u64 > MOST {
         return Err("its answer is larger than 64 MiB".to_owned());
     }
-    Ok(Some(bytes))
+    Ok(Some(secrets::redactor().redact(&bytes)))
 }
 
 /// The request as arguments of rbench-harness, which its `arguments.rs` parses.

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use aho_corasick::{AhoCorasick, MatchKind};
+use data_encoding::BASE64_NOPAD;
 
 use super::is_secret;
 
@@ -12,9 +13,9 @@ pub const REDACTED: &str = "***";
 /// The shortest value, in bytes, that is treated as a secret: shorter words occur in any text.
 const SHORTEST: usize = 6;
 
-/// The length, in bytes, below which a value of small letters only or of digits only is a word or a number of any text:
-/// `postgres`, `1700000000`. To replace it would hide nothing and damage names and measurements.
-const SHORTEST_WORD: usize = 12;
+/// The length, in bytes, below which a value of small letters and hyphens only or of digits only is a word or a number of
+/// any text: `postgres`, `my-project`, `1700000000`. To replace it would hide nothing and damage names and measurements.
+const SHORTEST_WORD: usize = 16;
 
 /// The shortest user name in an address that is treated as a token.
 const SHORTEST_USER: usize = 20;
@@ -37,7 +38,7 @@ impl SecretValues {
             if is_secret(name.as_ref()) {
                 values.add(value);
             }
-            passwords(value).into_iter().for_each(|password| values.add(password));
+            values.add_passwords_in(value);
         }
         values
     }
@@ -51,7 +52,14 @@ impl SecretValues {
 
     /// Adds the passwords in a value that is no secret as a whole, such as an address.
     pub fn add_passwords_in(&mut self, value: &str) {
-        passwords(value).into_iter().for_each(|password| self.add(password));
+        for password in passwords(value) {
+            self.add(password);
+        }
+    }
+
+    /// Removes values that are part of these texts: what everybody sees is no secret.
+    pub fn remove_parts_of<T: AsRef<str>>(&mut self, texts: &[T]) {
+        self.0.retain(|value| !texts.iter().any(|text| text.as_ref().contains(value)));
     }
 
     /// True if there is none.
@@ -70,9 +78,14 @@ impl SecretValues {
     }
 }
 
+/// True if a value has a password, as an address may.
+pub fn has_password(value: &str) -> bool {
+    !passwords(value).is_empty()
+}
+
 /// True if the value is unlikely to occur in any text.
 fn is_distinctive(value: &str) -> bool {
-    let is_word = value.bytes().all(|byte| byte.is_ascii_lowercase())
+    let is_word = value.bytes().all(|byte| byte.is_ascii_lowercase() || b"-_.".contains(&byte))
         || value.bytes().all(|byte| byte.is_ascii_digit());
     value.len() >= if is_word { SHORTEST_WORD } else { SHORTEST }
 }
@@ -157,7 +170,7 @@ fn base64_forms(value: &str) -> Vec<String> {
     let mut forms = Vec::new();
     for before in 0..3 {
         let bytes = [&[0; 2][..before], value.as_bytes()].concat();
-        let text = base64(&bytes);
+        let text = BASE64_NOPAD.encode(&bytes);
         // Three bytes are four characters, six bits each.
         let inner = &text[(before * 8).div_ceil(6)..bytes.len() * 8 / 6];
         let lines = text.as_bytes().chunks(BASE64_LINE).map(String::from_utf8_lossy);
@@ -169,18 +182,6 @@ fn base64_forms(value: &str) -> Vec<String> {
     }
     let for_addresses = forms.iter().map(|form| form.replace('+', "-").replace('/', "_"));
     for_addresses.collect::<Vec<_>>().into_iter().chain(forms).collect()
-}
-
-/// Base64 without padding.
-fn base64(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let group = |group: &[u8]| {
-        let [a, b, c] = [0, 1, 2].map(|at| u32::from(group.get(at).copied().unwrap_or(0)));
-        let bits = a << 16 | b << 8 | c;
-        let digit = move |at: usize| char::from(DIGITS[(bits >> (18 - 6 * at) & 63) as usize]);
-        (0..=group.len()).map(digit).collect::<String>()
-    };
-    bytes.chunks(3).map(group).collect()
 }
 
 /// Replaces secrets in text.
@@ -196,6 +197,11 @@ impl Redactor {
         let forms: Vec<Vec<u8>> = values.forms().into_iter().collect();
         let search = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(&forms);
         Self { search: search.ok().filter(|_| !forms.is_empty()), forms }
+    }
+
+    /// True if it changes no text.
+    pub const fn is_empty(&self) -> bool {
+        self.search.is_none()
     }
 
     /// The text without secrets.
@@ -273,7 +279,9 @@ mod tests {
 
     fn redactor(values: &[&str]) -> Redactor {
         let mut secrets = SecretValues::default();
-        values.iter().for_each(|value| secrets.add(value));
+        for value in values {
+            secrets.add(value);
+        }
         Redactor::new(&secrets)
     }
 
@@ -308,15 +316,15 @@ mod tests {
 
     #[test]
     fn words_and_numbers_are_no_secrets() {
-        let text = "postgres 1700000000 true";
-        assert_eq!(redacted(&["postgres", "1700000000", "true"], text), text);
+        let text = "postgres my-project 1700000000 true";
+        assert_eq!(redacted(&["postgres", "my-project", "1700000000", "true"], text), text);
         assert_eq!(redacted(&["correcthorsebattery"], "a correcthorsebattery"), "a ***");
     }
 
     #[test]
     fn secrets_are_redacted_in_usual_encodings() {
         let secret = "a\"b/c d+é\\9";
-        let basic = base64(format!("user:{secret}").as_bytes());
+        let basic = BASE64_NOPAD.encode(format!("user:{secret}").as_bytes());
         for form in [
             secret.to_owned(),
             format!("{secret:?}"),
@@ -324,7 +332,7 @@ mod tests {
             "a%22b%2Fc%20d%2B%C3%A9%5C9".to_owned(),
             "a%22b%2fc%20d%2b%c3%a9%5c9".to_owned(),
             "a%22b%2Fc+d%2B%C3%A9%5C9".to_owned(),
-            base64(secret.as_bytes()),
+            BASE64_NOPAD.encode(secret.as_bytes()),
             format!("Authorization: Basic {basic}=="),
         ] {
             let redacted = redacted(&[secret], &form);
@@ -335,8 +343,9 @@ mod tests {
 
     #[test]
     fn wrapped_base64_of_a_long_secret_is_redacted() {
-        let secret: String = (0..40).map(|line| format!("line {line:03}\n")).collect();
-        let text = base64(secret.as_bytes());
+        let lines: Vec<String> = (100..140).map(|line| format!("line {line}")).collect();
+        let secret = lines.join("\n");
+        let text = BASE64_NOPAD.encode(secret.as_bytes());
         let wrapped: Vec<&str> =
             text.as_bytes().chunks(76).map(|line| str::from_utf8(line).unwrap()).collect();
         let redacted = redacted(&[&secret], &wrapped.join("\n"));

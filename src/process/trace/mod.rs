@@ -26,6 +26,7 @@ pub use self::{
     breakpoints::with_breakpoints,
     tracer::{TRACER, run_as_tracer},
 };
+use crate::secrets;
 
 /// Functions of the C library that read the clock.
 pub const CLOCKS: [&str; 3] = ["clock_gettime", "gettimeofday", "time"];
@@ -56,6 +57,15 @@ pub struct Tracing {
 
 /// The report of a tracer: its observations, or the reason why it could not trace.
 pub type Observation = Result<Observed, String>;
+
+/// Parses the report of a tracer. One with a secret is refused: the paths in it would be shown, and without the secret
+/// they lead to other files.
+pub fn parse_report(report: &[u8]) -> serde_json::Result<Observation> {
+    if secrets::redactor().redact(report) != report {
+        return Ok(Err("it uses a name that has a secret".to_owned()));
+    }
+    serde_json::from_slice(report)
+}
 
 /// The things to observe. Addresses are in bytes from the executable's load address.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -124,7 +124,7 @@ fn comment_is_stale_during_a_fork_run_and_reports_its_failure() {
     assert!(job.api.changes().is_empty(), "there is none yet");
 
     let old = "<!-- cargo-rbench comment: default -->\n### Benchmarks: unchanged\n";
-    job.api.add("workflow[bot]", true, old);
+    job.api.add("github-actions[bot]", true, old);
     ci(&["--stale"]);
     let body = || job.api.comments()[0].body.clone();
     assert!(

@@ -5,6 +5,7 @@ mod gitlab;
 mod history;
 mod of_base;
 mod partition;
+mod secrets;
 
 use std::{fs, path::PathBuf};
 
@@ -216,7 +217,7 @@ fn outdated_run_does_not_change_a_newer_comment() {
 fn failed_stale_mark_does_not_prevent_the_comment() {
     let project = compared();
     let job = Job::of_request(&project, "recovered");
-    job.api.add("workflow[bot]", true, "<!-- cargo-rbench comment: default -->\nold");
+    job.api.add("github-actions[bot]", true, "<!-- cargo-rbench comment: default -->\nold");
     job.api.fails("PATCH", "", 422);
     let outcome = job.ci(&["--stored"]).run().assert_exit(1);
     assert!(!outcome.stderr().contains("cannot write the comment"), "{}", outcome.printed());
@@ -255,7 +256,7 @@ fn jobs_with_different_names_have_separate_comments() {
 fn deleted_comment_is_created_again() {
     let project = compared();
     let job = Job::of_request(&project, "removed");
-    job.api.add("workflow[bot]", true, "<!-- cargo-rbench comment: default -->\nold");
+    job.api.add("github-actions[bot]", true, "<!-- cargo-rbench comment: default -->\nold");
     // Once when it should be marked as stale, and once when it should be updated.
     job.api.fails("PATCH", "", 404);
     job.api.fails("PATCH", "", 404);
@@ -280,7 +281,7 @@ fn no_change_creates_no_comment_but_updates_an_old_one() {
         job.read("output.txt")
     );
     let old = "<!-- cargo-rbench comment: default -->\n### Benchmarks: regressed\n";
-    job.api.add("workflow[bot]", true, old);
+    job.api.add("github-actions[bot]", true, old);
     job.ci(&QUICK).ok();
     assert!(job.api.comments()[0].body.contains("### Benchmarks: identical"));
 }
@@ -314,7 +315,7 @@ fn compile_error_is_reported_and_its_output_is_no_command() {
     project.write("src/lib.rs", "compile_error!(\"\n::error::forged\n\");\n");
     project.commit("Break it");
     let job = Job::of_request(&project, "broken");
-    job.api.add("workflow[bot]", true, "<!-- cargo-rbench comment: default -->\nold");
+    job.api.add("github-actions[bot]", true, "<!-- cargo-rbench comment: default -->\nold");
     let outcome = job.ci(&QUICK).fails_with(3);
     assert!(outcome.stdout().starts_with("::stop-commands::"), "{}", outcome.printed());
     assert_eq!(outcome.stdout().lines().count(), 1, "{}", outcome.printed());

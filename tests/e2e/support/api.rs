@@ -51,6 +51,8 @@ struct State {
     labels: Vec<Value>,
     /// The newest commit of the request, if known.
     newest: Option<String>,
+    /// The account as which the token of an app writes, if the API says it.
+    app: Option<String>,
     /// The account of the token; none for the token of a workflow.
     user: Option<String>,
 }
@@ -87,6 +89,11 @@ impl Api {
     /// Makes the token belong to this account.
     pub fn token_of(&self, user: &str) {
         self.state().user = Some(user.to_owned());
+    }
+
+    /// Makes the token belong to an app that writes as this account.
+    pub fn token_of_app(&self, account: &str) {
+        self.state().app = Some(account.to_owned());
     }
 
     /// Adds a comment and returns its number.
@@ -140,7 +147,8 @@ impl Api {
 
     /// The requests that change something, such as `POST /repos/…`.
     pub fn changes(&self) -> Vec<String> {
-        let changes = self.asked().into_iter().filter(|asked| asked.method != "GET");
+        let is_change = |asked: &Asked| asked.method != "GET" && asked.path != "/graphql";
+        let changes = self.asked().into_iter().filter(is_change);
         changes.map(|asked| format!("{} {}", asked.method, asked.path)).collect()
     }
 }
@@ -221,9 +229,13 @@ fn regular(state: &mut State, asked: &Asked) -> (u16, Value) {
         ("POST" | "PATCH" | "PUT", _) if text.chars().count() > LONGEST => {
             (422, json!({ "message": "Body is too long (maximum is 65536 characters)" }))
         }
+        ("POST", "/graphql") => match &state.app {
+            Some(app) => (200, json!({ "data": { "viewer": { "login": app } } })),
+            None => (404, json!({ "message": "Not Found" })),
+        },
         ("POST", _) => {
             let id = state.comments.last().map_or(0, |last| last.id) + 1;
-            let author = state.user.clone().unwrap_or_else(|| "workflow[bot]".to_owned());
+            let author = state.user.clone().unwrap_or_else(|| "github-actions[bot]".to_owned());
             let comment = Comment { id, body: text, author, is_bot: state.user.is_none() };
             state.comments.push(comment.clone());
             (201, shown(&comment))
