@@ -43,7 +43,7 @@ use super::{
 use crate::{
     error::{Context, Error, Exit, Result},
     model::{CompileSettings, Members, TargetFilter},
-    process::sandbox,
+    process::{advice_on_refused, advice_without_files, may_be_refused, observe},
     shell,
 };
 
@@ -395,14 +395,15 @@ impl BuildEnv<'_> {
     /// Adds to the error of a compilation what the sandbox refused, if that may be the reason: cargo is run again under
     /// the tracer, and compiles what has failed.
     fn explain_refused(&self, error: Error, command: &Command) -> Error {
-        if !sandbox::may_be_refused(&error.to_string()) {
+        let output = error.to_string();
+        if !may_be_refused(&output) {
             return error;
         }
         self.note("looking for what the sandbox has refused: compiling again under the tracer");
-        let advice = sandbox::observe(command).map(|observed| sandbox::advice(&observed));
+        let advice = observe(command).map(|observed| advice_on_refused(&observed, &output));
         match advice {
             Ok(advice) if !advice.is_empty() => advice.into_iter().fold(error, Error::hint),
-            _ => error.hint(sandbox::advice_without_files()),
+            _ => error.hint(advice_without_files()),
         }
     }
 

@@ -12,7 +12,7 @@ use crate::{
     git::Repository,
     harness::{Conditions, Executable},
     process::{
-        Scratch, sandbox,
+        Scratch, advice_on_refused, may_be_refused,
         trace::{Observation, Observed, Plan, Tracing, parse_report},
     },
 };
@@ -56,10 +56,12 @@ pub(super) fn explain_files(
     };
     let missing = missing_files(repository, checkout, &observed);
     let error = missing.iter().fold(error, |error, missing| missing.explain(error));
-    if !sandbox::may_be_refused(&error.to_string()) {
+    let output = error.to_string();
+    if !may_be_refused(&output) {
         return error;
     }
-    sandbox::advice(&observed).into_iter().fold(error, Error::hint)
+    // The report shows the first cause.
+    advice_on_refused(&observed, &output).into_iter().rev().fold(error, Error::first_cause)
 }
 
 /// The files that an executable has looked for, and that this checkout lacks.

@@ -12,6 +12,7 @@ mod load;
 mod output;
 mod preload;
 mod readable;
+mod refused;
 mod run;
 pub mod sandbox;
 mod scratch;
@@ -32,6 +33,7 @@ pub use self::{
     load::{CONTROL_ARGUMENT, Load, run_as_control},
     output::Output,
     readable::first_readable,
+    refused::{advice as advice_on_refused, advice_without_files, may_be_refused, observe},
     run::{Ended, Limits, check_cpu, cpus, run, tight_limits},
     scratch::{Scratch, remove_abandoned},
     setup::{

@@ -42,7 +42,10 @@ const MAY_USE: [(&str, &[&str]); 28] = [
     ("cli", &["config", "error", "git", "model", "shell"]),
     (
         "project",
-        &["builds", "error", "log", "model", "pack", "config", "git", "secrets", "shell", "store"],
+        &[
+            "builds", "error", "log", "model", "pack", "process", "config", "git", "secrets",
+            "shell", "store",
+        ],
     ),
     (
         "measure",
@@ -380,6 +383,7 @@ fn printing_is_limited_to_the_console_and_wrappers() {
         "src/builds/wrapper.rs",
         "src/builds/supervisor.rs",
         "src/builds/tool.rs",
+        "src/process/sandbox/enter.rs",
         // The final message of a signal handler, which may call nothing that locks or allocates.
         "src/process/interrupt.rs",
     ];

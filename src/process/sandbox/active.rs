@@ -3,14 +3,14 @@
 use std::{
     io,
     os::unix::process::CommandExt as _,
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::{Command, Stdio},
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
 use super::{
     confinement::{Confinement, Namespaces, SANDBOX},
-    rules::{Places, Task},
+    rules::{Places, Task, real},
 };
 use crate::model::SandboxExceptions;
 
@@ -18,11 +18,11 @@ use crate::model::SandboxExceptions;
 static SANDBOX_OF_THIS_PROCESS: Mutex<Option<Sandbox>> = Mutex::new(None);
 
 #[derive(Debug)]
-pub(super) struct Sandbox {
-    pub(super) places: Places,
-    pub(super) exceptions: SandboxExceptions,
+struct Sandbox {
+    places: Places,
+    exceptions: SandboxExceptions,
     namespaces: Namespaces,
-    pub(super) readable: Vec<PathBuf>,
+    readable: Vec<PathBuf>,
 }
 
 /// Confines all code of commits that this process starts from now on.
@@ -53,7 +53,30 @@ pub fn temporary_directory() -> Option<PathBuf> {
     Some(temporary.clone()).filter(|path| path.is_dir())
 }
 
-pub(super) fn sandbox() -> MutexGuard<'static, Option<Sandbox>> {
+/// True if confined code may read or write this path. A new file is in its directory.
+pub fn permits(path: &Path, is_write: bool) -> bool {
+    let sandbox = sandbox();
+    let Some(Sandbox { places, exceptions, readable, .. }) = &*sandbox else { return true };
+    let path = path.canonicalize().unwrap_or_else(|_| real(path.parent().unwrap_or(path)));
+    let writable = places.writable(Task::Run, exceptions);
+    let readable = readable.iter().filter(|_| !is_write);
+    writable.iter().chain(readable).any(|rule| path.starts_with(real(rule)))
+}
+
+/// True for a path in cargo's home.
+pub fn is_of_cargo(path: &Path) -> bool {
+    let sandbox = sandbox();
+    let home = sandbox.as_ref().and_then(|sandbox| sandbox.places.cargo_home.as_deref());
+    home.is_some_and(|home| path.starts_with(home))
+}
+
+/// True for a path where cargo keeps what it downloads.
+pub fn is_download_of_cargo(path: &Path) -> bool {
+    let parts = path.iter().any(|part| part == "registry" || part == "git");
+    parts && is_of_cargo(path)
+}
+
+fn sandbox() -> MutexGuard<'static, Option<Sandbox>> {
     SANDBOX_OF_THIS_PROCESS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -8,14 +8,14 @@
 mod active;
 mod confinement;
 mod enter;
-mod refused;
 mod rules;
 
 pub use active::{
     add_places, confine_from_now_on, confined, is_confined, namespaces, pass_confinement,
 };
-pub(super) use active::{in_sandbox, temporary_directory};
+pub(super) use active::{
+    in_sandbox, is_download_of_cargo, is_of_cargo, permits, temporary_directory,
+};
 pub use confinement::{Namespaces, SANDBOX};
 pub use enter::{AtRequest, Confined, enter, landlock_version, run_as_sandbox};
-pub use refused::{advice, advice_without_files, may_be_refused, observe};
 pub use rules::{Places, Task, has_secret_of_cargo};

@@ -11,11 +11,8 @@ use std::{
 use rustix::process::Signal;
 
 use super::{
-    active::{Sandbox, is_confined, pass_confinement, sandbox},
-    rules::{Task, real},
-};
-use crate::process::{
-    end_with_this_process,
+    child::end_with_this_process,
+    sandbox::{self, Task},
     scratch::Scratch,
     trace::{self, Observation, Observed, Plan, Tracing},
 };
@@ -35,39 +32,51 @@ const MOST: usize = 3;
 
 /// True if code is confined and a program with this output may have failed for it.
 pub fn may_be_refused(output: &str) -> bool {
-    is_confined() && WORDS.iter().any(|word| output.contains(word))
+    sandbox::is_confined() && WORDS.iter().any(|word| output.contains(word))
 }
 
-/// What to do about files that the sandbox refused, among those that a program opened or wrote: one line for each.
-pub fn advice(observed: &Observed) -> Vec<String> {
-    let sandbox = sandbox();
-    let Some(sandbox) = &*sandbox else { return Vec::new() };
-    let refused = |path: &&PathBuf, is_write: bool| {
-        !sandbox.permits(path, is_write) && !path.starts_with("/proc") && !path.starts_with("/dev")
-    };
-    let could_read = |path: &&PathBuf| File::open(path).is_ok();
+/// What to do about files that the sandbox refused, among those that a program with this output opened or wrote: one line
+/// for each. Those that the output names are the reason, if it names some.
+pub fn advice(observed: &Observed, output: &str) -> Vec<String> {
+    let is_of_system = |path: &Path| path.starts_with("/proc") || path.starts_with("/dev/null");
+    let could_read = |path: &Path| File::open(path).is_ok();
     // A file to create is refused where its directory is closed.
-    let could_write = |path: &&PathBuf| path.exists() || path.parent().is_some_and(Path::exists);
-    let written = observed.written.iter().filter(|path| refused(path, true)).filter(could_write);
-    let written: BTreeSet<&Path> = written.map(PathBuf::as_path).collect();
-    let read = observed.opened.iter().filter(|path| refused(path, false)).filter(could_read);
-    let read: BTreeSet<&Path> =
-        read.map(PathBuf::as_path).filter(|path| !written.contains(path)).collect();
-    let cargo_home = sandbox.places.cargo_home.as_deref();
-    let lines = |paths: &BTreeSet<&Path>, access: &str| -> Vec<String> {
-        let line = |path: &PathBuf| {
-            let shown = path.display().to_string();
-            if cargo_home.is_some_and(|home| path.starts_with(home)) {
-                return format!("the sandbox refused to {access} {shown}; run before: cargo fetch");
-            }
-            format!(
-                "the sandbox refused to {access} {shown}; if it is needed, in bench.toml: \
-                 [sandbox] {access} = [{shown:?}]"
-            )
+    let could_write = |path: &Path| path.exists() || path.parent().is_some_and(Path::exists);
+    let refused = |paths: &BTreeSet<PathBuf>, is_write: bool| -> BTreeSet<PathBuf> {
+        let could = |path: &Path| if is_write { could_write(path) } else { could_read(path) };
+        let is_refused = |path: &&PathBuf| {
+            !is_of_system(path) && !sandbox::permits(path, is_write) && could(path)
         };
-        together(paths).iter().take(MOST).map(line).collect()
+        paths.iter().filter(is_refused).cloned().collect()
     };
+    let mut written = refused(&observed.written, true);
+    let mut read = refused(&observed.opened, false);
+    read.retain(|path| !written.contains(path));
+    let is_named = |path: &PathBuf| output.contains(&*path.to_string_lossy());
+    if written.iter().chain(&read).any(is_named) {
+        written.retain(is_named);
+        read.retain(is_named);
+    }
     [lines(&written, "write"), lines(&read, "read")].concat()
+}
+
+fn lines(paths: &BTreeSet<PathBuf>, access: &str) -> Vec<String> {
+    let line = |path: &PathBuf| {
+        let shown = path.display().to_string();
+        format!(
+            "the sandbox refused to {access} {shown}; if it is needed, in bench.toml: [sandbox] \
+             {access} = [{shown:?}]"
+        )
+    };
+    // Cargo itself notes there what it used, and goes on if it cannot.
+    let of_cargo = |path: &&Path| sandbox::is_of_cargo(path);
+    let downloads = paths.iter().any(|path| sandbox::is_download_of_cargo(path));
+    let others = paths.iter().map(PathBuf::as_path).filter(|path| !of_cargo(path)).collect();
+    let mut all: Vec<String> = together(&others).iter().take(MOST).map(line).collect();
+    if downloads {
+        all.push("in the sandbox, cargo downloads nothing; run before: cargo fetch".to_owned());
+    }
+    all
 }
 
 /// What to do about the sandbox where no file explains the failure.
@@ -93,19 +102,6 @@ fn together(paths: &BTreeSet<&Path>) -> Vec<PathBuf> {
     found
 }
 
-impl Sandbox {
-    fn permits(&self, path: &Path, is_write: bool) -> bool {
-        // A new file is in its directory.
-        let path = match path.canonicalize() {
-            Ok(path) => path,
-            Err(_) => real(path.parent().unwrap_or(path)),
-        };
-        let writable = self.places.writable(Task::Run, &self.exceptions);
-        let readable = self.readable.iter().filter(|_| !is_write);
-        writable.iter().chain(readable).any(|rule| path.starts_with(real(rule)))
-    }
-}
-
 /// What `command`, whose environment is explicit, opens and writes when it runs once more in the sandbox.
 pub fn observe(command: &Command) -> io::Result<Observed> {
     let place = Scratch::new().map_err(|error| io::Error::other(error.to_string()))?;
@@ -120,7 +116,7 @@ pub fn observe(command: &Command) -> io::Result<Observed> {
     if let Some(directory) = command.get_current_dir() {
         traced.current_dir(directory);
     }
-    pass_confinement(&mut traced, Task::Run);
+    sandbox::pass_confinement(&mut traced, Task::Run);
     end_with_this_process(&mut traced, Signal::KILL);
     traced.status()?;
     drop(account);
