@@ -14,12 +14,7 @@ use std::{
     thread,
 };
 
-use rustix::{
-    io::Errno,
-    process::{
-        Pid, Signal, WaitId, WaitIdOptions, getpid, kill_process_group, set_child_subreaper, waitid,
-    },
-};
+use rustix::process::{Pid, Signal, getpid, kill_process_group, set_child_subreaper};
 
 use super::{
     cache_dirs::CacheLock,
@@ -28,7 +23,8 @@ use super::{
 use crate::{
     error::{Context, Exit, Result},
     process::{
-        Interrupt, end_all_children, end_with_this_process, first_readable, in_own_session,
+        Interrupt, await_end_of, end_all_children, end_with_this_process, first_readable,
+        in_own_session,
         sandbox::{AtRequest, Confined, Task, enter, pass_confinement},
     },
 };
@@ -87,9 +83,7 @@ fn supervise(command: &mut Command) -> io::Result<ExitStatus> {
         kill(group);
     })?;
     // The child stays a zombie until the group is killed, so that its id cannot become another group's.
-    while let Err(Errno::INTR) =
-        waitid(WaitId::Pid(group), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT)
-    {}
+    await_end_of(group);
     kill(group);
     let status = child.wait()?;
     // A daemon has left the group.

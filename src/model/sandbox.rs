@@ -2,6 +2,9 @@
 
 use std::path::PathBuf;
 
+/// The beginning of a line that says what the sandbox refused, and what to do.
+pub const REFUSED: &str = "the sandbox refused to";
+
 /// `[sandbox]` of bench.toml: what the benchmarks of a project need.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SandboxExceptions {

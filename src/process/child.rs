@@ -293,6 +293,9 @@ pub fn end_all_children() -> io::Result<()> {
     let mut known = BTreeSet::new();
     while has_children() {
         let mut is_new = false;
+        // The ended ones first, which can be many.
+        while let Ok(Some(_)) = waitid(WaitId::All, WaitIdOptions::EXITED | WaitIdOptions::NOHANG) {
+        }
         let children = children_of_this_process();
         for process in &children {
             is_new |= known.insert(process.id.as_raw_pid());
@@ -560,6 +563,32 @@ pub(super) fn has_children() -> bool {
 pub(super) fn await_end(child: Pid) {
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
     while let Err(Errno::INTR) = waitid(WaitId::Pid(child), options) {}
+}
+
+/// Waits for the end of `child`, and leaves it to be reaped. Reaps the processes that this one adopts meanwhile: a
+/// process that starts another one and ends, again and again, would soon use up all process ids.
+#[expect(unsafe_code, reason = "the safe wrapper of waitid does not tell whose end it reports")]
+pub fn await_end_of(child: Pid) {
+    loop {
+        // SAFETY: `info` is plain old data, for which all zeros is a valid value.
+        let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
+        let options = libc::WEXITED | libc::WNOWAIT;
+        // SAFETY: the pointer is to a live, writable variable of the type that waitid wants.
+        let result = unsafe { libc::waitid(libc::P_ALL, 0, &raw mut info, options) };
+        if result == -1 {
+            match io::Error::last_os_error().kind() {
+                io::ErrorKind::Interrupted => continue,
+                _ => return,
+            }
+        }
+        // SAFETY: the kernel has filled it in for the end of a child.
+        match Pid::from_raw(unsafe { info.si_pid() }) {
+            Some(ended) if ended != child => {
+                let _ = waitid(WaitId::Pid(ended), WaitIdOptions::EXITED | WaitIdOptions::NOHANG);
+            }
+            _ => return,
+        }
+    }
 }
 
 /// The CPU time of the first thread of a process, and the time in which it was ready to run but others used the CPU.

@@ -123,7 +123,7 @@ fn launch(program: &Path, arguments: impl Iterator<Item = OsString>) -> io::Resu
     let child = Pid::from_child(&command.spawn()?);
     let queued = || child::thread_times(getpid()).map_or(Duration::ZERO, |[_, queued]| queued);
     let queued_before = queued();
-    child::await_end(child);
+    child::await_end_of(child);
     let wall = clock.elapsed();
     let mut usage = child::reap(child)?;
     if let Some(at_end) = &mut usage.at_end {

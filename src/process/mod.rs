@@ -24,8 +24,8 @@ pub mod trace;
 
 pub use self::{
     child::{
-        Ending, MEMORY_ERROR, Tool, cpu_time_of_children, end_all_children, end_with_this_process,
-        in_own_session, is_from_child,
+        Ending, MEMORY_ERROR, Tool, await_end_of, cpu_time_of_children, end_all_children,
+        end_with_this_process, in_own_session, is_from_child,
     },
     interrupt::{Interrupt, SavedHandler},
     invocation::{Invocation, PADDING_VARIABLE, inherited_by_executions, padding_length},

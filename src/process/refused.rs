@@ -16,6 +16,7 @@ use super::{
     scratch::Scratch,
     trace::{self, Observation, Observed, Plan, Tracing},
 };
+use crate::model::REFUSED;
 
 /// The words by which programs report a refused file.
 const WORDS: [&str; 6] = [
@@ -62,10 +63,12 @@ pub fn advice(observed: &Observed, output: &str) -> Vec<String> {
 
 fn lines(paths: &BTreeSet<PathBuf>, access: &str) -> Vec<String> {
     let line = |path: &PathBuf| {
-        let shown = path.display().to_string();
+        // A rule is about what exists.
+        let place = if path.exists() { path } else { path.parent().unwrap_or(path) };
         format!(
-            "the sandbox refused to {access} {shown}; if it is needed, in bench.toml: [sandbox] \
-             {access} = [{shown:?}]"
+            "{REFUSED} {access} {}; if it is needed, in bench.toml: [sandbox] {access} = [{:?}]",
+            path.display(),
+            place.display().to_string()
         )
     };
     // Cargo itself notes there what it used, and goes on if it cannot.

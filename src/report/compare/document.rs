@@ -24,7 +24,7 @@ use crate::report::{
 };
 use crate::{
     compare::{ComparedExperiment, Outcome, Warning},
-    model::{Absence, Benchmark, FailedTarget, Metric, Mode, Variant, Version},
+    model::{Absence, Benchmark, FailedTarget, Metric, Mode, REFUSED, Variant, Version},
     verdict::{DecidedRow, DecidedStage, Verdict, VerdictKind},
 };
 
@@ -560,6 +560,10 @@ fn brief(message: &str) -> String {
     // Hints stand at the end, and may have several lines.
     let before = message.lines().map(str::trim).take_while(|line| !line.starts_with("hint:"));
     let lines: Vec<&str> = before.filter(|line| !is_note(line)).collect();
+    if let Some(refused) = lines.iter().find(|line| line.starts_with(REFUSED)) {
+        // Its end is the line to add.
+        return escape_untrusted(refused).into_owned();
+    }
     let text = match &lines[..] {
         [] => String::new(),
         [only] | [_, only] => (*only).to_owned(),
