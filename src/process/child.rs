@@ -20,6 +20,7 @@ use std::{
 };
 
 use rustix::{
+    fs::{MemfdFlags, memfd_create},
     io::Errno,
     process::{
         Pid, Signal, WaitId, WaitIdOptions, getpid, getppid, kill_process, kill_process_group,
@@ -130,8 +131,9 @@ impl Tool {
 
     /// The output of `command`, which gets no input.
     pub fn output(command: &mut Command) -> io::Result<Output> {
-        // Files and no pipes, which what it leaves behind would keep open.
-        let mut files = [tempfile::tempfile()?, tempfile::tempfile()?];
+        // Files, in memory, and no pipes, which what it leaves behind would keep open.
+        let file = || memfd_create("output", MemfdFlags::CLOEXEC).map(fs::File::from);
+        let mut files = [file()?, file()?];
         command.stdin(Stdio::null()).stdout(files[0].try_clone()?).stderr(files[1].try_clone()?);
         let status = Self::spawn(command)?.wait()?;
         let mut written = [Vec::new(), Vec::new()];

@@ -18,7 +18,7 @@ fn log_of_a_failure_has_the_exit_status_and_no_secret() {
     let project = TestProject::native();
     let exec = |id: &str| {
         let run = project.rbench(&["exec", ".", "--exact", id]);
-        run.env("GITHUB_TOKEN", SECRET).env("RBENCH_LOG", "debug")
+        run.env("DEPLOY_TOKEN", SECRET).env("RBENCH_LOG", "debug")
     };
     let outcome = exec("exit with 3").fails_with(4);
     let log = log_of(&outcome);

@@ -194,9 +194,12 @@ fn refused_and_permitted(project: &TestProject, exception: &str) {
     let printed = refused.printed();
     let line = format!("[sandbox] {exception}");
     assert!(printed.contains(&line), "{line}: {printed}");
-    let permitted =
-        project.rbench(&[&CI[..], &[&format!("--config=sandbox.{exception}")]].concat());
-    permitted.run().assert_exit(0);
+    // The last value of a key applies.
+    let with = exception.strip_prefix("read = [").map_or_else(
+        || format!("--config=sandbox.{exception}"),
+        |paths| format!("{}, {paths}", WITH_HARNESS.trim_end_matches(']')),
+    );
+    project.rbench(&[&CI[..], &[&with]].concat()).run().assert_exit(0);
 }
 
 #[test]

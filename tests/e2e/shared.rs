@@ -281,9 +281,6 @@ fn results_are_sent_after_measuring_without_changing_the_verdict() {
     let pushed = project.rbench(&["push", place, "-vv"]).fails_with(2);
     let logs = fs::read_dir(project.storage().join("logs/runs")).unwrap();
     let logs: Vec<_> = logs.map(|log| fs::read_to_string(log.unwrap().path()).unwrap()).collect();
-    let is_logged = logs.iter().any(|log| log.contains("postgres://me:VALUE@127.0.0.1:1/x?VALUE"));
-    // Without a database, `push` ends before it begins a log.
-    assert_eq!(is_logged, cfg!(feature = "postgres"));
     for text in logs.into_iter().chain([ci.printed(), pushed.stderr()]) {
         assert!(!text.contains("s3cret"), "{text}");
     }
