@@ -33,7 +33,7 @@ pub fn run(command: &mut Command, task: Task<'_>, what: impl Fn() -> String) -> 
     run_confined_or(command, task, Exit::Build, what)
 }
 
-/// Like [`run`], with another exit code if the tool fails, for tools that read the user's working tree.
+/// Like `run`, with another exit code if the tool fails, for tools that read the user's working tree.
 pub fn run_confined_or(
     command: &mut Command,
     task: Task<'_>,

@@ -1,7 +1,7 @@
 //! The sandbox of what is compiled, traced, executed and set up: code of a commit, and of everything that it depends on,
 //! beside the secrets of whoever runs rbench.
 //!
-//! [`rules`] says what such code may read and write. The kernel enforces it by Landlock, which also hides the memory and
+//! `rules.rs` says what such code may read and write. The kernel enforces it by Landlock, which also hides the memory and
 //! the variables of processes outside. Where the kernel permits it, each process gets process ids and a `/proc` of its
 //! own, and everything that it started ends with it.
 
