@@ -4,6 +4,7 @@
 //! or the deadline; and twice a second if the child has a partner, to notice that both stand still.
 
 use std::{
+    fs::File,
     os::fd::AsFd,
     process::{Command, Stdio},
     time::{Duration, Instant, SystemTime},
@@ -24,7 +25,7 @@ use super::{
     launcher::{self, Account, ReportReader},
     output::{Capture, Output},
     readable::first_readable,
-    sandbox::{Task, in_sandbox, is_confined, pass_confinement},
+    sandbox::{Task, confine_execution, pass_confinement},
     stand_still::{TICK, cpu_time},
     trace,
 };
@@ -133,6 +134,8 @@ fn run_to_the_end(
     let (child, report) = spawn(invocation, member, &mut capture)?;
     running.started(child.id());
     let _running = member.map(|member| NotedAsRunning::new(member, child.id()));
+    // The rule of the sandbox about its own process is about this entry, which the kernel keeps while it is open.
+    let _entry = File::open(format!("/proc/{}", child.id()));
     let watch =
         ExitWatch::start(child.id()).context(Exit::Internal, || "cannot watch a process")?;
     let wait = Wait { child: &child, watch, limits, interrupt, member, own_before, clock };
@@ -212,7 +215,11 @@ fn spawn(
     if let Some(counting) = &invocation.allocations {
         counting.apply(&mut command);
     }
-    pass_confinement(&mut command, Task::Run);
+    if report.is_some() {
+        pass_confinement(&mut command, Task::Execute);
+    } else {
+        confine_execution(&mut command).context(Exit::Internal, what)?;
+    }
     end_with_this_process(&mut command, Signal::KILL);
     let pinned = Pinned::pin(invocation.cpu)?;
     let child = Child::spawn(&mut command, member.map(InterleavedProcess::index));
@@ -230,11 +237,10 @@ fn command(invocation: &Invocation) -> std::io::Result<(Command, Option<ReportRe
         let (command, report) = launcher::command(launcher, &invocation.program)?;
         return Ok((command, Some(report)));
     }
-    let command = match &invocation.counting {
+    let mut command = match &invocation.counting {
         Some(counting) => counting.command(&invocation.program),
         None => Command::new(&invocation.program),
     };
-    let mut command = if is_confined() { in_sandbox(&command)? } else { command };
     command.stdin(Stdio::null());
     Ok((command, None))
 }

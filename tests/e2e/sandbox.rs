@@ -188,6 +188,15 @@ fn job_beside_secrets_is_refused_where_the_kernel_cannot_confine() {
     run("a-token-of-this-job", &["--no-sandbox"]).assert_exit(0);
 }
 
+#[test]
+fn benchmarks_in_the_sandbox_are_interleaved() {
+    let project = TestProject::of("compared");
+    project.replace("src/lib.rs", "= 1_000", "= 1_100");
+    project.commit("Do more");
+    let printed = project.rbench(&CI).run().assert_exit(0).printed();
+    assert!(printed.contains("changing") && !printed.contains("sequentially"), "{printed}");
+}
+
 /// Runs the comparison of a project that needs something outside of it, first without and then with an exception.
 fn refused_and_permitted(project: &TestProject, exception: &str) {
     let refused = project.rbench(&CI).run();

@@ -10,7 +10,8 @@ use std::{
 
 use super::{
     confinement::{Confinement, Namespaces, SANDBOX},
-    rules::{Places, Task, real},
+    enter::Confined,
+    rules::{ABOUT_THE_SYSTEM, PROCESSES, Places, Task, real},
 };
 use crate::model::SandboxExceptions;
 
@@ -85,6 +86,7 @@ pub fn namespaces() -> Namespaces {
     let works = |namespaces: &Namespaces| {
         let confinement = Confinement {
             namespaces: *namespaces,
+            own_processes: false,
             readable: Vec::new(),
             writable: Vec::new(),
             unix_sockets: false,
@@ -102,16 +104,34 @@ pub fn namespaces() -> Namespaces {
 /// Tells `command`, a program of rbench that starts code of a commit, how to confine it. Does nothing where code is not
 /// confined.
 pub fn pass_confinement(command: &mut Command, task: Task<'_>) {
+    if let Some(confinement) = confinement(task) {
+        confinement.pass(command);
+    }
+}
+
+/// Confines `command`, a benchmark that this process itself executes.
+pub fn confine_execution(command: &mut Command) -> io::Result<()> {
+    let confined = confinement(Task::Execute).map(Confined::new).transpose()?;
+    Confined::confine(confined.as_ref(), command)
+}
+
+fn confinement(task: Task<'_>) -> Option<Confinement> {
     let sandbox = sandbox();
-    let Some(Sandbox { places, exceptions, namespaces, readable }) = &*sandbox else { return };
-    let confinement = Confinement {
-        namespaces: *namespaces,
-        readable: readable.clone(),
+    let Sandbox { places, exceptions, namespaces, readable } = sandbox.as_ref()?;
+    // Executions and links, of which there are many, have none of their own: that the kernel removes them takes it some
+    // 20 ms each time, in which it disturbs what is measured next.
+    let is_short = task != Task::Run;
+    let about_processes: Vec<&str> =
+        if is_short { ABOUT_THE_SYSTEM.to_vec() } else { vec![PROCESSES] };
+    let about_processes = about_processes.into_iter().map(PathBuf::from);
+    Some(Confinement {
+        namespaces: if is_short { Namespaces::None } else { *namespaces },
+        own_processes: is_short,
+        readable: readable.iter().cloned().chain(about_processes).collect(),
         writable: places.writable(task, exceptions),
         unix_sockets: exceptions.unix_sockets,
         temporary: places.temporary.clone(),
-    };
-    confinement.pass(command);
+    })
 }
 
 /// The command that runs `command`, whose environment is explicit, in the sandbox; `None` where code is not confined.
@@ -129,7 +149,7 @@ pub fn confined(command: &Command, task: Task<'_>) -> io::Result<Option<Command>
 }
 
 /// The command that runs the program and the arguments of `command` in the sandbox that is passed to it.
-pub fn in_sandbox(command: &Command) -> io::Result<Command> {
+fn in_sandbox(command: &Command) -> io::Result<Command> {
     let mut outer = this_program()?;
     outer.arg(command.get_program()).args(command.get_args());
     Ok(outer)

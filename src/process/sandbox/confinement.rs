@@ -25,6 +25,8 @@ pub enum Namespaces {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Confinement {
     pub(super) namespaces: Namespaces,
+    /// True if it may read about its own process alone, and not about others.
+    pub(super) own_processes: bool,
     pub(super) readable: Vec<PathBuf>,
     pub(super) writable: Vec<PathBuf>,
     pub(super) unix_sockets: bool,

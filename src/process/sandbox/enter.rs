@@ -15,8 +15,9 @@ use std::{
 };
 
 use landlock::{
-    ABI, Access as _, AccessFs, CompatLevel, Compatible as _, Ruleset, RulesetAttr as _,
-    RulesetCreated, RulesetCreatedAttr as _, RulesetStatus, Scope, path_beneath_rules,
+    ABI, Access as _, AccessFs, CompatLevel, Compatible as _, PathBeneath, PathFd, Ruleset,
+    RulesetAttr as _, RulesetCreated, RulesetCreatedAttr as _, RulesetStatus, Scope,
+    path_beneath_rules,
 };
 use libc::sock_filter;
 use rustix::{
@@ -92,8 +93,7 @@ pub fn enter(at_request: AtRequest) -> io::Result<Option<Confined>> {
             confinement.writable.push(SHARED_MEMORY.into());
         }
     }
-    let filter = if confinement.unix_sockets { Vec::new() } else { filter() };
-    Ok(Some(Confined { ruleset: ruleset(&confinement)?, filter, confinement }))
+    Confined::new(confinement).map(Some)
 }
 
 fn ruleset(confinement: &Confinement) -> io::Result<RulesetCreated> {
@@ -121,6 +121,11 @@ fn ruleset(confinement: &Confinement) -> io::Result<RulesetCreated> {
 }
 
 impl Confined {
+    pub(super) fn new(confinement: Confinement) -> io::Result<Self> {
+        let filter = if confinement.unix_sockets { Vec::new() } else { filter() };
+        Ok(Self { ruleset: ruleset(&confinement)?, filter, confinement })
+    }
+
     /// Confines what `command` starts; without a sandbox, does nothing.
     pub fn confine(this: Option<&Self>, command: &mut Command) -> io::Result<()> {
         let Some(Self { confinement, ruleset, filter }) = this else { return Ok(()) };
@@ -130,12 +135,14 @@ impl Confined {
         // The settings of the user's git may hold credentials, and name programs. Git gives up if it may not read them.
         command.env("GIT_CONFIG_GLOBAL", "/dev/null");
         let (ruleset, filter) = (ruleset.try_clone()?, filter.clone());
+        let own_processes = confinement.own_processes;
         let restrict = move || {
             drop_capabilities()?;
-            let status = ruleset
-                .try_clone()?
-                .restrict_self()
-                .map_err(|_| io::ErrorKind::PermissionDenied)?;
+            let mut ruleset = ruleset.try_clone()?;
+            if own_processes {
+                ruleset = with_own_process(ruleset).ok_or(io::ErrorKind::PermissionDenied)?;
+            }
+            let status = ruleset.restrict_self().map_err(|_| io::ErrorKind::PermissionDenied)?;
             if status.ruleset == RulesetStatus::NotEnforced {
                 return Err(io::ErrorKind::Unsupported.into());
             }
@@ -148,6 +155,12 @@ impl Confined {
         }
         Ok(())
     }
+}
+
+/// Lets this process, which is the one to be confined, read about itself.
+fn with_own_process(ruleset: RulesetCreated) -> Option<RulesetCreated> {
+    let own = PathFd::new("/proc/self").ok()?;
+    ruleset.add_rule(PathBeneath::new(own, AccessFs::from_read(NEWEST))).ok()
 }
 
 /// The capabilities that code keeps where root runs it: those by which root owns files. All others act on the machine.

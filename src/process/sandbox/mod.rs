@@ -14,7 +14,7 @@ pub use active::{
     add_places, confine_from_now_on, confined, is_confined, namespaces, pass_confinement,
 };
 pub(super) use active::{
-    in_sandbox, is_download_of_cargo, is_of_cargo, permits, temporary_directory,
+    confine_execution, is_download_of_cargo, is_of_cargo, permits, temporary_directory,
 };
 pub use confinement::{Namespaces, SANDBOX};
 pub use enter::{AtRequest, Confined, enter, landlock_version, run_as_sandbox};

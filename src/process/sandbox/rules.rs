@@ -34,6 +34,18 @@ const NAME_SERVERS: &str = "/etc/resolv.conf";
 /// Processes. The kernel hides the memory, the variables and the open files of those outside of the sandbox.
 pub(super) const PROCESSES: &str = "/proc";
 
+/// What stands there about no process.
+pub(super) const ABOUT_THE_SYSTEM: [&str; 8] = [
+    "/proc/cpuinfo",
+    "/proc/filesystems",
+    "/proc/loadavg",
+    "/proc/meminfo",
+    "/proc/stat",
+    "/proc/sys",
+    "/proc/uptime",
+    "/proc/version",
+];
+
 /// Devices without contents.
 const DEVICES: [&str; 5] = ["/dev/full", "/dev/null", "/dev/random", "/dev/urandom", "/dev/zero"];
 
@@ -77,8 +89,10 @@ pub struct Places {
 /// What a process does for a commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Task<'a> {
-    /// It compiles, traces, executes or sets up the active version.
+    /// It compiles or sets up the active version.
     Run,
+    /// It executes or traces a benchmark of the active version.
+    Execute,
     /// It links to this directory.
     Link(&'a Path),
 }
@@ -90,7 +104,7 @@ impl Places {
         let mut all: Vec<PathBuf> =
             SYSTEM.iter().flat_map(|place| without(Path::new(place), &closed)).collect();
         all.extend(readable_by_all(Path::new(SETTINGS)));
-        all.extend([NAME_SERVERS, PROCESSES].map(PathBuf::from));
+        all.push(NAME_SERVERS.into());
         let is_open = |place: &&PathBuf| closed.iter().all(|closed| !closed.starts_with(place));
         all.extend(self.search_path.iter().filter(is_open).cloned());
         all.extend(self.rustup_home.clone());
@@ -107,7 +121,9 @@ impl Places {
     /// What a process for this task may write, and read.
     pub(super) fn writable(&self, task: Task<'_>, exceptions: &SandboxExceptions) -> Vec<PathBuf> {
         let of_task = match task {
-            Task::Run => self.written.iter().map(|part| self.build_path.join(part)).collect(),
+            Task::Run | Task::Execute => {
+                self.written.iter().map(|part| self.build_path.join(part)).collect()
+            }
             Task::Link(output) => vec![output.to_owned()],
         };
         let everywhere = DEVICES.map(PathBuf::from).into_iter().chain([self.temporary.clone()]);
