@@ -115,7 +115,7 @@ impl Linker {
         let mut command = recipe.command(&arguments, Path::new("version-only"));
         let what =
             || format!("cannot determine the version of the linker of {}", recipe.output.display());
-        let output = tool::run(&mut command, Task::Run, what)?;
+        let output = tool::run(&mut command, Task::Execute, what)?;
         let text = String::from_utf8_lossy(&output.stdout);
         Ok(Self {
             family: Family::parse(&text),

@@ -164,7 +164,7 @@ pub fn sysroot(context: &CargoContext) -> Result<PathBuf> {
 
 fn query(context: &CargoContext, argument: &str) -> Result<String> {
     let what = || format!("cannot run the compiler for {}", context.directory.display());
-    let output = run(&mut context.rustc_command(&[argument.into()]), Task::Run, what)?;
+    let output = run(&mut context.rustc_command(&[argument.into()]), Task::Execute, what)?;
     Ok(String::from_utf8_lossy(&output.stdout).trim_end().to_owned())
 }
 

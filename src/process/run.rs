@@ -25,7 +25,7 @@ use super::{
     launcher::{self, Account, ReportReader},
     output::{Capture, Output},
     readable::first_readable,
-    sandbox::{Task, confine_execution, pass_confinement},
+    sandbox::{Task, confine, pass_confinement},
     stand_still::{TICK, cpu_time},
     trace,
 };
@@ -218,7 +218,7 @@ fn spawn(
     if report.is_some() {
         pass_confinement(&mut command, Task::Execute);
     } else {
-        confine_execution(&mut command).context(Exit::Internal, what)?;
+        confine(&mut command, Task::Execute).context(Exit::Internal, what)?;
     }
     end_with_this_process(&mut command, Signal::KILL);
     let pinned = Pinned::pin(invocation.cpu)?;

@@ -109,9 +109,9 @@ pub fn pass_confinement(command: &mut Command, task: Task<'_>) {
     }
 }
 
-/// Confines `command`, a benchmark that this process itself executes.
-pub fn confine_execution(command: &mut Command) -> io::Result<()> {
-    let confined = confinement(Task::Execute).map(Confined::new).transpose()?;
+/// Confines `command` for a short task, without a program in between.
+pub fn confine(command: &mut Command, task: Task<'_>) -> io::Result<()> {
+    let confined = confinement(task).map(Confined::new).transpose()?;
     Confined::confine(confined.as_ref(), command)
 }
 
@@ -134,25 +134,21 @@ fn confinement(task: Task<'_>) -> Option<Confinement> {
     })
 }
 
-/// The command that runs `command`, whose environment is explicit, in the sandbox; `None` where code is not confined.
-pub fn confined(command: &Command, task: Task<'_>) -> io::Result<Option<Command>> {
-    if !is_confined() {
+/// The command that runs `command`, whose environment is explicit, in the sandbox. `None` if it is to be run itself:
+/// where code is not confined, and for a short task, for which it is now confined.
+pub fn confined(command: &mut Command, task: Task<'_>) -> io::Result<Option<Command>> {
+    if task != Task::Run || !is_confined() {
+        confine(command, task)?;
         return Ok(None);
     }
-    let mut outer = in_sandbox(command)?;
+    let mut outer = this_program()?;
+    outer.arg(command.get_program()).args(command.get_args());
     outer.env_clear().envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
     if let Some(directory) = command.get_current_dir() {
         outer.current_dir(directory);
     }
     pass_confinement(&mut outer, task);
     Ok(Some(outer))
-}
-
-/// The command that runs the program and the arguments of `command` in the sandbox that is passed to it.
-fn in_sandbox(command: &Command) -> io::Result<Command> {
-    let mut outer = this_program()?;
-    outer.arg(command.get_program()).args(command.get_args());
-    Ok(outer)
 }
 
 fn this_program() -> io::Result<Command> {

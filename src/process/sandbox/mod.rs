@@ -13,9 +13,7 @@ mod rules;
 pub use active::{
     add_places, confine_from_now_on, confined, is_confined, namespaces, pass_confinement,
 };
-pub(super) use active::{
-    confine_execution, is_download_of_cargo, is_of_cargo, permits, temporary_directory,
-};
+pub(super) use active::{confine, is_download_of_cargo, is_of_cargo, permits, temporary_directory};
 pub use confinement::{Namespaces, SANDBOX};
 pub use enter::{AtRequest, Confined, enter, landlock_version, run_as_sandbox};
 pub use rules::{Places, Task, has_secret_of_cargo};

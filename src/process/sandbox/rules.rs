@@ -91,7 +91,7 @@ pub struct Places {
 pub enum Task<'a> {
     /// It compiles or sets up the active version.
     Run,
-    /// It executes or traces a benchmark of the active version.
+    /// It executes or traces a benchmark of the active version, or asks a compiler or linker for its version.
     Execute,
     /// It links to this directory.
     Link(&'a Path),
