@@ -9,7 +9,7 @@
 use std::{
     ffi::OsString,
     io,
-    os::unix::process::{CommandExt, ExitStatusExt},
+    os::unix::process::CommandExt,
     process::{Command, ExitCode, ExitStatus, Stdio},
     thread,
 };
@@ -25,7 +25,7 @@ use crate::{
     process::{
         Interrupt, await_end_of, end_all_children, end_with_this_process, first_readable,
         in_own_session,
-        sandbox::{AtRequest, Confined, Task, enter, pass_confinement},
+        sandbox::{AtRequest, Confined, Task, enter, exit_code, pass_confinement},
     },
 };
 
@@ -43,7 +43,8 @@ pub fn supervised(command: &Command, lock: &CacheLock) -> Result<Command> {
     if let Some(directory) = command.get_current_dir() {
         supervisor.current_dir(directory);
     }
-    pass_confinement(&mut supervisor, Task::Run);
+    pass_confinement(&mut supervisor, Task::Run)
+        .context(Exit::Build, || "cannot confine the compilation")?;
     end_with_this_process(&mut supervisor, Signal::TERM);
     Ok(supervisor)
 }
@@ -55,10 +56,7 @@ pub fn main(arguments: &[OsString]) -> ExitCode {
         return ExitCode::from(2);
     };
     match supervise(Command::new(program).args(arguments)) {
-        Ok(status) => {
-            let code = status.code().or_else(|| Some(128 + status.signal()?));
-            code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1).into()
-        }
+        Ok(status) => exit_code(status),
         Err(error) => {
             anstream::eprintln!("error: cannot run `{}`: {error}", program.display());
             ExitCode::from(127)

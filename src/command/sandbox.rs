@@ -60,8 +60,10 @@ pub fn decide(cli: &Cli) -> Result<Option<String>> {
 /// What the sandbox gives here, in a few words.
 pub fn what_holds(namespaces: Namespaces) -> String {
     let processes = match namespaces {
-        Namespaces::None => "other processes' command lines are visible",
-        Namespaces::Privileged | Namespaces::Unprivileged => "own process ids",
+        Namespaces::None => "compilations see other processes' command lines",
+        Namespaces::Privileged | Namespaces::Unprivileged => {
+            "own process ids for compilations and set-ups"
+        }
     };
     format!("Landlock {}, {processes}", landlock_version())
 }

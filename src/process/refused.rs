@@ -119,7 +119,7 @@ pub fn observe(command: &Command) -> io::Result<Observed> {
     if let Some(directory) = command.get_current_dir() {
         traced.current_dir(directory);
     }
-    sandbox::pass_confinement(&mut traced, Task::Run);
+    sandbox::pass_confinement(&mut traced, Task::Run)?;
     end_with_this_process(&mut traced, Signal::KILL);
     traced.status()?;
     drop(account);

@@ -216,7 +216,7 @@ fn spawn(
         counting.apply(&mut command);
     }
     if report.is_some() {
-        pass_confinement(&mut command, Task::Execute);
+        pass_confinement(&mut command, Task::Execute).context(Exit::Internal, what)?;
     } else {
         confine(&mut command, Task::Execute).context(Exit::Internal, what)?;
     }

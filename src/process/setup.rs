@@ -198,7 +198,7 @@ impl Keeper {
             Some(lock) => command.stdout(lock.try_clone()?),
             None => command.stdout(Stdio::null()),
         };
-        pass_confinement(&mut command, Task::Run);
+        pass_confinement(&mut command, Task::Run)?;
         let process = child::spawn_keeper(&mut command)?;
         Ok(Self { process, socket: BufReader::new(own) })
     }

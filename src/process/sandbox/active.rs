@@ -93,7 +93,9 @@ pub fn namespaces() -> Namespaces {
             temporary: PathBuf::new(),
         };
         let Ok(mut command) = this_program() else { return false };
-        confinement.pass(&mut command);
+        if confinement.pass(&mut command).is_err() {
+            return false;
+        }
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         command.status().is_ok_and(|status| status.success())
     };
@@ -103,10 +105,8 @@ pub fn namespaces() -> Namespaces {
 
 /// Tells `command`, a program of rbench that starts code of a commit, how to confine it. Does nothing where code is not
 /// confined.
-pub fn pass_confinement(command: &mut Command, task: Task<'_>) {
-    if let Some(confinement) = confinement(task) {
-        confinement.pass(command);
-    }
+pub fn pass_confinement(command: &mut Command, task: Task<'_>) -> io::Result<()> {
+    confinement(task).map_or(Ok(()), |confinement| confinement.pass(command))
 }
 
 /// Confines `command` for a short task, without a program in between.
@@ -127,7 +127,13 @@ fn confinement(task: Task<'_>) -> Option<Confinement> {
     Some(Confinement {
         namespaces: if is_short { Namespaces::None } else { *namespaces },
         own_processes: is_short,
-        readable: readable.iter().cloned().chain(about_processes).collect(),
+        // Others cannot be told, and stay closed.
+        readable: readable
+            .iter()
+            .filter(|path| path.to_str().is_some())
+            .cloned()
+            .chain(about_processes)
+            .collect(),
         writable: places.writable(task, exceptions),
         unix_sockets: exceptions.unix_sockets,
         temporary: places.temporary.clone(),
@@ -147,7 +153,7 @@ pub fn confined(command: &mut Command, task: Task<'_>) -> io::Result<Option<Comm
     if let Some(directory) = command.get_current_dir() {
         outer.current_dir(directory);
     }
-    pass_confinement(&mut outer, task);
+    pass_confinement(&mut outer, task)?;
     Ok(Some(outer))
 }
 

@@ -1,6 +1,6 @@
 //! What rbench tells its programs in between about the sandbox.
 
-use std::{path::PathBuf, process::Command};
+use std::{io, path::PathBuf, process::Command};
 
 use serde::{Deserialize, Serialize};
 
@@ -35,10 +35,10 @@ pub(super) struct Confinement {
 }
 
 impl Confinement {
-    /// Tells the program of `command`.
-    pub(super) fn pass(&self, command: &mut Command) {
-        if let Ok(text) = serde_json::to_string(self) {
-            command.env(VARIABLE, text);
-        }
+    /// Tells the program of `command`. Fails if a path cannot be told: without the variable, the code would not be
+    /// confined.
+    pub(super) fn pass(&self, command: &mut Command) -> io::Result<()> {
+        command.env(VARIABLE, serde_json::to_string(self)?);
+        Ok(())
     }
 }

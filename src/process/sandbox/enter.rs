@@ -298,8 +298,9 @@ fn code_of(status: ExitStatus) -> u8 {
     code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1)
 }
 
-pub(super) fn exit_code(status: Option<ExitStatus>) -> ExitCode {
-    status.map_or(0, code_of).into()
+/// The same, of this process.
+pub fn exit_code(status: ExitStatus) -> ExitCode {
+    code_of(status).into()
 }
 
 /// Runs as `cargo-rbench-sandbox [program] <arguments>`; without a program, it ends after it has entered the sandbox.
@@ -315,7 +316,7 @@ pub fn run_as_sandbox(arguments: &[OsString]) -> ExitCode {
         Ok(Some(child.wait()?))
     };
     match run() {
-        Ok(status) => exit_code(status),
+        Ok(status) => status.map_or(ExitCode::SUCCESS, exit_code),
         Err(error) => {
             let program = arguments.first().map_or(Path::new("a program"), Path::new);
             anstream::eprintln!(

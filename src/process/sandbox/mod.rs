@@ -15,5 +15,5 @@ pub use active::{
 };
 pub(super) use active::{confine, is_download_of_cargo, is_of_cargo, permits, temporary_directory};
 pub use confinement::{Namespaces, SANDBOX};
-pub use enter::{AtRequest, Confined, enter, landlock_version, run_as_sandbox};
+pub use enter::{AtRequest, Confined, enter, exit_code, landlock_version, run_as_sandbox};
 pub use rules::{Places, Task, has_secret_of_cargo};
