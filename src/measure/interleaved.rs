@@ -88,16 +88,9 @@ impl Runner<'_> {
         is_supported: bool,
     ) -> Result<()> {
         let earlier = self.store.rows(&subject.benchmark, &[experiment.id])?;
+        self.expect_as_earlier(subject, &earlier, stage, is_supported);
         let of_stage =
             || earlier.iter().filter(|row| row.slot.stage == stage && row.outcome.is_ok());
-        // A program has no clock that could stand still.
-        let [base, head] = self.needs(&subject.benchmark).map(|needs| needs.other_clock);
-        let other_clock = base.or(head).filter(|_| !subject.is_program());
-        subject.unavailable = unavailable_reason(subject, &earlier, is_supported, other_clock);
-        // Results of this stage decide first: all of a stage share the CPUs in the same way.
-        let schedules = of_stage().chain(&earlier).filter_map(row_schedule);
-        let mut interleaved = schedules.filter_map(Schedule::interleaved);
-        (subject.threads, _) = interleaved.next().unwrap_or_default();
         if let Some(unavailable) = &subject.unavailable {
             info!("{} is measured sequentially: {unavailable}", subject.benchmark);
         }
@@ -107,7 +100,38 @@ impl Runner<'_> {
         if subject.unavailable.is_some() && of_stage().any(is_taken) {
             return self.store.forget_benchmark(experiment.id, stage, &subject.benchmark);
         }
+        let known = (experiment.id, subject.benchmark.clone());
+        if let Some(guard) = self.guards.borrow().get(&known) {
+            subject.guard = guard.clone();
+        }
         let mut measured = earlier.iter().filter_map(|row| row.outcome.as_ref().ok());
+        subject.was_interleaved = measured.any(|one| one.schedule.mode() == Mode::Interleaved);
+        subject.done = of_stage().map(|row| row.slot).collect();
+        if !subject.done.is_empty() {
+            subject.retuning.settle();
+        }
+        Ok(())
+    }
+
+    /// Takes over how a benchmark was measured earlier: with which threads and slices, and why not interleaved.
+    pub(super) fn expect_as_earlier(
+        &self,
+        subject: &mut Subject<'_>,
+        earlier: &[StoredExecution],
+        stage: Stage,
+        is_supported: bool,
+    ) {
+        let of_stage =
+            || earlier.iter().filter(|row| row.slot.stage == stage && row.outcome.is_ok());
+        // A program has no clock that could stand still.
+        let [base, head] = self.needs(&subject.benchmark).map(|needs| needs.other_clock);
+        let other_clock = base.or(head).filter(|_| !subject.is_program());
+        subject.unavailable = unavailable_reason(subject, earlier, is_supported, other_clock);
+        // Results of this stage decide first: all of a stage share the CPUs in the same way.
+        let schedules = of_stage().chain(earlier).filter_map(row_schedule);
+        let mut interleaved = schedules.filter_map(Schedule::interleaved);
+        (subject.threads, _) = interleaved.next().unwrap_or_default();
+        let measured = earlier.iter().filter_map(|row| row.outcome.as_ref().ok());
         subject.memory =
             measured.clone().map(|one| one.resources.peak_memory).fold(subject.memory, Option::max);
         let is_alike = |one: &&Execution| {
@@ -116,16 +140,6 @@ impl Runner<'_> {
         if let Some(slice) = measured.clone().filter(is_alike).find_map(slice_of) {
             subject.slice = slice;
         }
-        let known = (experiment.id, subject.benchmark.clone());
-        if let Some(guard) = self.guards.borrow().get(&known) {
-            subject.guard = guard.clone();
-        }
-        subject.was_interleaved = measured.any(|one| one.schedule.mode() == Mode::Interleaved);
-        subject.done = of_stage().map(|row| row.slot).collect();
-        if !subject.done.is_empty() {
-            subject.retuning.settle();
-        }
-        Ok(())
     }
 
     /// Stores the results of both versions, which are stored together or not at all. `alone` has the times of the versions
@@ -235,7 +249,9 @@ impl Runner<'_> {
                     || subject.may_fail_interleaved()
                         && !mem::replace(&mut subject.failed_interleaved, true) =>
             {
-                let attempts = self.execute_interleaved(measuring, &[(subject, step, sharing)])?;
+                let placed = [(&*subject, step, sharing)];
+                let attempts =
+                    self.execute_interleaved(measuring.support.as_ref(), &placed, None)?;
                 let attempts = attempts.into_iter().next().unwrap_or_else(|| Err(panicked()));
                 let both = self.record_interleaved(measuring, subject, step, attempts, None)?;
                 self.after_interleaved(measuring, subject, step, sharing, both)
@@ -269,11 +285,12 @@ impl Runner<'_> {
     }
 
     /// Executes both versions of each benchmark at once, each pair on its CPUs, from the initial
-    /// state of its step.
+    /// state of its step. Samples them at this interval, if one is given.
     pub(super) fn execute_interleaved(
         &self,
-        measuring: &Measuring<'_>,
+        support: Option<&PreloadedLibrary>,
         placed: &[(&Subject<'_>, &Step, Sharing)],
+        period: Option<Duration>,
     ) -> Result<Vec<Result<[Attempt; 2]>>> {
         self.build_env.activate(&own_directory())?;
         let pairs = placed
@@ -281,11 +298,11 @@ impl Runner<'_> {
             .map(|(subject, step, sharing)| Pair::new(subject, step, *sharing))
             .collect::<Result<Vec<_>>>()?;
         let build_path = self.build_env.cache_dirs.build_path();
-        let Some(PreloadedLibrary { path: library, cpus }) = &measuring.support else {
+        let Some(PreloadedLibrary { path: library, cpus }) = support else {
             return Err(Error::new(Exit::Internal, "executions cannot be interleaved here"));
         };
         let conditions = self.conditions;
-        let support = SupportTable { library, build_path: &build_path, cpus, conditions };
+        let support = SupportTable { library, build_path: &build_path, cpus, conditions, period };
         // Both versions are prepared before either runs, since nothing else may run meanwhile.
         pairs.iter().try_for_each(|pair| pair.prepare(&support))?;
         // Those that use anything there are executed one pair at a time.

@@ -8,6 +8,7 @@ use tracing::debug;
 use super::{
     preloaded::PreloadedLibrary,
     program_use,
+    sampling::SampledProcess,
     subject::{BuiltProgram, InVersion, Obstacle, outcome_of},
 };
 use crate::{
@@ -41,6 +42,8 @@ pub(super) struct SupportTable<'t> {
     pub(super) cpus: &'t [usize],
     /// The conditions of all executions.
     pub(super) conditions: Conditions<'t>,
+    /// The interval at which they are sampled, if they are.
+    pub(super) period: Option<Duration>,
 }
 
 /// One of two executions to be interleaved.
@@ -56,6 +59,8 @@ pub(super) struct Attempt {
     pub(super) outcome: Result<Outcome>,
     /// Why its measurements do not count, if so.
     pub(super) obstacle: Option<Obstacle>,
+    /// What was sampled of its process, if it was.
+    pub(super) sampled: Option<SampledProcess>,
 }
 
 /// How both versions of a benchmark share the CPUs.
@@ -103,10 +108,16 @@ impl SupportTable<'_> {
             let executable = self.in_its_own_directory(half);
             half.version.harness.execute(&executable, name, request, &conditions)
         };
-        let outcomes = thread::scope(|scope| {
-            let other = scope.spawn(|| run(other, &members[1]));
-            [run(one, &members[0]), other.join().unwrap_or_else(|_| Err(panicked()))]
-        });
+        let execute = || {
+            thread::scope(|scope| {
+                let other = scope.spawn(|| run(other, &members[1]));
+                [run(one, &members[0]), other.join().unwrap_or_else(|_| Err(panicked()))]
+            })
+        };
+        let outcomes = match self.period {
+            Some(period) => page.sampled_while(period, cpu, execute)?,
+            None => execute(),
+        };
         let mut attempts = outcomes.into_iter().zip(&members).map(|(outcome, member)| {
             if member.is_program() {
                 let switches = |execution: &mut Execution| {
@@ -116,9 +127,11 @@ impl SupportTable<'_> {
             }
             let (taken, own) = (member.taken()?, member.own_time()?);
             let own = own.unwrap_or_default();
-            Ok(attempt(outcome, sharing, |execution| {
+            let sampled = self.period.map(|_| SampledProcess::of(member)).transpose()?;
+            let attempt = attempt(outcome, sharing, |execution| {
                 obstacle(execution, sharing, slice, taken, own).map_or(Ok(taken.passed), Err)
-            }))
+            });
+            Ok(Attempt { sampled, ..attempt })
         });
         let mut attempts = match (attempts.next(), attempts.next()) {
             (Some(one), Some(other)) => [one?, other?],
@@ -171,9 +184,10 @@ fn attempt(
                 Sharing::Cpus(Threads::Free) => Schedule::InterleavedFreeThreads(passed),
                 Sharing::Cpus(_) => Schedule::InterleavedThreads(passed),
             };
-            Attempt { outcome: Ok(Outcome::Measured(execution)), obstacle: switches.err() }
+            let outcome = Ok(Outcome::Measured(execution));
+            Attempt { outcome, obstacle: switches.err(), sampled: None }
         }
-        outcome => Attempt { outcome, obstacle: None },
+        outcome => Attempt { outcome, obstacle: None, sampled: None },
     }
 }
 
@@ -313,15 +327,20 @@ mod tests {
         Attempt {
             outcome: Ok(Outcome::Measured(testing::execution(testing::request(), Vec::new()))),
             obstacle,
+            sampled: None,
         }
     }
 
+    fn unmeasured(outcome: Result<Outcome>) -> Attempt {
+        Attempt { outcome, obstacle: None, sampled: None }
+    }
+
     fn failed(exit: Exit) -> Attempt {
-        Attempt { outcome: Err(Error::new(exit, "it failed")), obstacle: None }
+        unmeasured(Err(Error::new(exit, "it failed")))
     }
 
     fn skipped() -> Attempt {
-        Attempt { outcome: Ok(Outcome::Skipped("no GPU".to_owned())), obstacle: None }
+        unmeasured(Ok(Outcome::Skipped("no GPU".to_owned())))
     }
 
     /// Use of the library by a process that was interleaved as it should be.

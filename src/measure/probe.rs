@@ -54,6 +54,7 @@ impl<'t> Trial<'t> {
             build_path: self.place.path(),
             cpus: &cpus,
             conditions: self.conditions,
+            period: None,
         };
         let version = InVersion { harness: &Native, builds: Vec::new(), library: None };
         let home = self.place.path().to_owned();

@@ -169,7 +169,7 @@ impl Runner<'_> {
             .iter()
             .map(|(step, sharing)| (&subjects[step.benchmark], step, *sharing))
             .collect();
-        let attempts = self.execute_interleaved(measuring, &pairs)?;
+        let attempts = self.execute_interleaved(measuring.support.as_ref(), &pairs, None)?;
         let record = |((step, _), attempts): (&(Step, Sharing), _)| {
             self.record_interleaved(measuring, &subjects[step.benchmark], step, attempts, alone)
         };

@@ -68,6 +68,7 @@ fn change(page: &Page, id: c_int, reading: i64) -> Option<Changed> {
         TIME.note(now);
         return None;
     }
+    sampling::note_stack(addr_of!(passed) as usize);
     let ahead = note_ahead(id);
     let now = if is_alone {
         let now = reading - ahead;
@@ -191,6 +192,7 @@ fn switch_if_due(page: &Page, now: i64) -> i64 {
     // SAFETY: as above. A caller that reads the clock does not expect errno to change.
     let before = unsafe { *error };
     page.held[own].fetch_add(now - BEGAN.load(Relaxed), Relaxed);
+    sampling::end(page);
     let now = if threads::stop() {
         // What its other threads do from now on, they do beside the partner.
         TIME.worked(&Own);
@@ -222,6 +224,7 @@ fn switch_if_due(page: &Page, now: i64) -> i64 {
 
 /// Resumes the time where it stood still.
 fn go_on(page: &Page) -> i64 {
+    sampling::begin(page);
     let now = TIME.go_on_after_wait(&Own);
     BEGAN.store(now, Relaxed);
     page.began.store(now, Relaxed);
@@ -380,6 +383,7 @@ extern "C" fn join() {
         clocks::prepare();
         open_account(&*page);
         TIME.stand_still(nanoseconds(CLOCK_MONOTONIC));
+        sampling::prepare(&*page);
         code::find();
         // A second process of the same execution joins again.
         (*page).read[own].store(0, Relaxed);
@@ -412,6 +416,7 @@ extern "C" fn leave() {
     }
     // SAFETY: the mapping lasts as long as the process.
     let page = unsafe { &*page };
+    sampling::end(page);
     let own = MEMBER.load(Relaxed);
     let first = nanoseconds(CLOCK_THREAD_CPUTIME);
     let mut children = [0; 18];

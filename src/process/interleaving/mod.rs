@@ -8,6 +8,8 @@
 #[expect(dead_code, reason = "the library uses all of it")]
 mod own_time;
 mod page;
+mod sampler;
+mod samples;
 
 use std::{
     fs,
@@ -30,6 +32,7 @@ use rustix::{
 
 pub use self::page::READINGS as MOST_READINGS;
 use self::page::{Page, READINGS};
+pub use self::samples::{Sample, Sampled};
 pub use super::preload::LIBRARY_FLAGS;
 use super::preload::{OWN, SharedMemory, inherit, library_source, moved, preload};
 use super::stand_still::StandStill;
@@ -47,6 +50,7 @@ pub const LIBRARY_SOURCE: &str = library_source!(
     "code": "code.rs",
     "threads": "threads.rs",
     "placement": "placement.rs",
+    "sampling": "sampling.rs",
     "system": "../preload/system.rs"
 );
 
@@ -348,6 +352,11 @@ impl InterleavedProcess {
     /// the process's own time, without what a [faster clock](Self::hurry) has gained, in the order in which they were read. Forked processes add theirs, so callers must check
     /// that the readings fit the measurement.
     pub fn readings(&self) -> Result<Vec<i64>> {
+        Ok(self.numbered_readings()?.1)
+    }
+
+    /// The same, with the number of readings before them.
+    pub fn numbered_readings(&self) -> Result<(u64, Vec<i64>)> {
         let read = self.page.0.number(offset_of!(Page, read) + size_of::<u64>() * self.index)?;
         let read = usize::try_from(read).unwrap_or(usize::MAX);
         let all = offset_of!(Page, readings) + size_of::<i64>() * READINGS * self.index;
@@ -355,7 +364,8 @@ impl InterleavedProcess {
         let readings = bytes.as_chunks::<{ size_of::<i64>() }>().0;
         // The first of those that are kept begins a pair, as the first of all.
         let kept = read.saturating_sub(READINGS).next_multiple_of(2)..read;
-        Ok(kept.map(|index| i64::from_ne_bytes(readings[index % READINGS])).collect())
+        let first = kept.start as u64;
+        Ok((first, kept.map(|index| i64::from_ne_bytes(readings[index % READINGS])).collect()))
     }
 
     fn has(&self, flags: usize) -> Result<bool> {

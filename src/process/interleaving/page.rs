@@ -1,11 +1,54 @@
 //! The memory that two interleaved processes share with each other and with rbench. Compiled into
 //! both rbench and the preloaded library.
 
-use core::sync::atomic::{AtomicI64, AtomicU32, AtomicU64};
+use core::sync::atomic::{AtomicI64, AtomicU8, AtomicU32, AtomicU64, AtomicUsize};
 
 /// Number of clock readings that are kept: enough for programs that measure a thousand times or more with several readings
 /// each, and for all rounds in which libtest doubles its iterations.
 pub const READINGS: usize = 1 << 14;
+
+/// The signal at which a thread takes a sample: programs hardly use one of this number.
+pub const SAMPLE: i32 = 60;
+
+/// The most threads of a process that are sampled at once.
+pub const SAMPLED_THREADS: usize = 128;
+
+/// Most bytes of the list of a process's mapped files.
+pub const MAPS: usize = 1 << 16;
+
+/// Number of words for the samples of a process.
+pub const SAMPLE_WORDS: usize = 1 << 21;
+
+/// What is known of a thread when it is sampled, as bits.
+pub mod state {
+    /// It executes code of the process.
+    pub const WORKING: u32 = 0;
+    /// The kernel works for it.
+    pub const IN_KERNEL: u32 = 1;
+    /// It waits in the kernel.
+    pub const WAITING: u32 = 2;
+    /// It is the thread whose clock readings are measurements.
+    pub const MEASURES: u32 = 4;
+    /// Its stack may be longer than what was copied.
+    pub const MAY_BE_CUT: u32 = 8;
+}
+
+/// The samples of a process.
+#[repr(C)]
+pub struct Samples {
+    /// Number of words that were needed: more than there are if some were dropped.
+    pub used: AtomicUsize,
+    /// Number of samples for which there was no place.
+    pub dropped: AtomicU64,
+    /// The samples and the beginnings of slices, one after the other. 0 follows the last one.
+    ///
+    /// A slice has two words: 1 if it is not sampled and 2 if it is, and the number of clock readings before it.
+    ///
+    /// A sample begins with six words: the number of words of its stack and, in the second 16 bits, how many of these were
+    /// copied, and in the upper half the [`state`] plus one; the number of clock readings before it; the registers:
+    /// instruction, stack and frame pointer, link register. The words of the stack follow, from the stack pointer on.
+    pub words: [AtomicU64; SAMPLE_WORDS],
+}
 
 /// The layout of the memory. Times are in ns, by the monotonic clock.
 #[repr(C)]
@@ -55,4 +98,18 @@ pub struct Page {
     pub read: [AtomicU64; 2],
     /// These readings, in the process's own time without what a faster clock has gained: reading `i` is at `i % READINGS`.
     pub readings: [[AtomicI64; READINGS]; 2],
+    /// 1 if the processes are sampled.
+    pub is_sampled: AtomicU32,
+    /// 1 for each process in a time slice in which samples are taken.
+    pub takes_samples: [AtomicU32; 2],
+    /// The id of each process that is sampled.
+    pub process: [AtomicU32; 2],
+    /// The ids of its threads, each of which handles the [signal](SAMPLE); 0 for none.
+    pub threads: [[AtomicU32; SAMPLED_THREADS]; 2],
+    /// Length of the list of mapped files of each process, in bytes.
+    pub maps_length: [AtomicU32; 2],
+    /// The lists of mapped files.
+    pub maps: [[AtomicU8; MAPS]; 2],
+    /// The samples of each process.
+    pub samples: [Samples; 2],
 }

@@ -69,19 +69,23 @@ extern "C" {
 
 /// Prepares a process whose threads are to be stopped. No other thread runs yet.
 pub fn prepare() {
-    const ON_ITS_STACK: c_int = 0x0800_0000;
-    const RESTARTS: c_int = 0x1000_0000;
-    // Other signals wait meanwhile: their handlers would run in the partner's time slice.
-    let mask = [u64::MAX; 16];
-    let handler = stopped as extern "C" fn(c_int) as usize;
-    let action = Action { handler, mask, flags: ON_ITS_STACK | RESTARTS, restorer: 0 };
-    // SAFETY: the action has libc's layout, and the handler only makes system calls.
-    let status = unsafe { sigaction(STOP, &action, null_mut()) };
+    let is_handled = handle(STOP, stopped as extern "C" fn(c_int) as usize, 0);
     // Their first use would take a lock of the loader, which a stopped thread may hold.
     for function in [&EPOLL_WAIT, &POLL, &NANOSLEEP] {
         function.get();
     }
-    IS_ACTIVE.store(status == 0, Relaxed);
+    IS_ACTIVE.store(is_handled, Relaxed);
+}
+
+/// Handles a signal with this function, which only makes system calls. False if that is impossible.
+pub fn handle(signal: c_int, handler: usize, flags: c_int) -> bool {
+    const ON_ITS_STACK: c_int = 0x0800_0000;
+    const RESTARTS: c_int = 0x1000_0000;
+    // Other signals wait meanwhile: their handlers would run in the partner's time slice.
+    let mask = [u64::MAX; 16];
+    let action = Action { handler, mask, flags: flags | ON_ITS_STACK | RESTARTS, restorer: 0 };
+    // SAFETY: the action has libc's layout.
+    (unsafe { sigaction(signal, &action, null_mut()) }) == 0
 }
 
 /// True if this process's threads are stopped.

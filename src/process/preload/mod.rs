@@ -81,6 +81,15 @@ impl SharedMemory {
         Ok(bytes)
     }
 
+    /// So many bytes there.
+    pub(super) fn bytes(&self, at: usize, length: usize) -> Result<Vec<u8>> {
+        let mut bytes = vec![0; length];
+        self.page
+            .read_exact_at(&mut bytes, at as u64)
+            .context(Exit::Internal, || "cannot read memory shared with a process")?;
+        Ok(bytes)
+    }
+
     /// The number of 8 bytes there.
     pub(super) fn number(&self, at: usize) -> Result<u64> {
         Ok(u64::from_ne_bytes(self.read(at)?))

@@ -95,6 +95,7 @@ mod numbers {
     pub const SYS_GETDENTS64: i64 = 217;
     pub const SYS_GETTID: i64 = 186;
     pub const SYS_OPENAT: i64 = 257;
+    pub const SYS_PROCESS_VM_READV: i64 = 310;
     pub const SYS_TGKILL: i64 = 234;
 }
 #[cfg(target_arch = "aarch64")]
@@ -103,6 +104,7 @@ mod numbers {
     pub const SYS_GETDENTS64: i64 = 61;
     pub const SYS_GETTID: i64 = 178;
     pub const SYS_OPENAT: i64 = 56;
+    pub const SYS_PROCESS_VM_READV: i64 = 270;
     pub const SYS_TGKILL: i64 = 131;
 }
 pub use numbers::*;

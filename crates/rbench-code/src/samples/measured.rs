@@ -1,0 +1,79 @@
+//! Finds measurements among the readings of a clock.
+
+use std::ops::RangeInclusive;
+
+/// The most readings that a benchmark makes itself within a measurement.
+const MOST_INNER: usize = 64;
+
+/// The largest error of a measurement that is computed from a value for each iteration, in ns.
+const ROUNDING: f64 = 1.0;
+
+/// For each measurement, given by its length in ns, the pairs of readings that bound it: each stretch as the indices of
+/// its first and its last reading. A measurement is one stretch, or several with something that is not measured in between.
+/// Empty for one that is not found. `readings` are in ns.
+pub fn stretches_of_time(readings: &[i64], measured: &[f64]) -> Vec<Vec<RangeInclusive<usize>>> {
+    let mut next = 0;
+    let found = measured.iter().map(|length| {
+        let found = (next..readings.len()).find_map(|start| fitting(readings, start, *length));
+        let stretches = found.unwrap_or_default();
+        // Of consecutive measurements, one reading can end the first and begin the second.
+        next = stretches.last().map_or(next, |last| *last.end());
+        stretches
+    });
+    found.collect()
+}
+
+/// The stretches from this reading on that take so long together.
+fn fitting(readings: &[i64], start: usize, length: f64) -> Option<Vec<RangeInclusive<usize>>> {
+    let time = |from: usize, to: usize| (readings[to] - readings[from]) as f64;
+    let is_all = |time: f64| (time - length).abs() <= ROUNDING + 1e-9 * length;
+    let ends = (start + 1..readings.len()).take(MOST_INNER);
+    for end in ends.take_while(|end| time(start, *end) <= length + ROUNDING + 1e-9 * length) {
+        if is_all(time(start, end)) {
+            return Some(vec![start..=end]);
+        }
+    }
+    let (mut sum, mut stretches) = (0.0, Vec::new());
+    for from in (start..readings.len().saturating_sub(1)).step_by(2) {
+        sum += time(from, from + 1);
+        stretches.push(from..=from + 1);
+        if is_all(sum) {
+            return Some(stretches);
+        }
+        if sum > length {
+            return None;
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn measurements_are_found_behind_a_warm_up() {
+        let readings = [0, 900, 1_000, 1_300, 1_307, 1_607, 1_614, 2_014];
+        let found = stretches_of_time(&readings, &[300.0, 300.4, 399.6]);
+        assert_eq!(found, [vec![2..=3], vec![4..=5], vec![6..=7]]);
+    }
+
+    #[test]
+    fn measurement_that_is_not_found_does_not_hide_the_next() {
+        let found = stretches_of_time(&[0, 100, 200, 500], &[250.0, 300.0]);
+        assert_eq!(found, [vec![], vec![2..=3]]);
+    }
+
+    #[test]
+    fn measurement_may_contain_other_readings_or_pauses() {
+        assert_eq!(stretches_of_time(&[0, 10, 30, 95], &[95.0]), [vec![0..=3]]);
+        let found = stretches_of_time(&[0, 100, 170, 300, 333, 433], &[330.0]);
+        assert_eq!(found, [vec![0..=1, 2..=3, 4..=5]]);
+    }
+
+    #[test]
+    fn laps_share_readings() {
+        let found = stretches_of_time(&[0, 100, 250, 450], &[100.0, 150.0, 200.0]);
+        assert_eq!(found, [vec![0..=1], vec![1..=2], vec![2..=3]]);
+    }
+}

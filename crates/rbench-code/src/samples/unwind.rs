@@ -1,0 +1,251 @@
+//! Unwinds sampled stacks: from registers and a copy of the stack to the functions that were called.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
+
+use framehop::{
+    CacheNative, ExplicitModuleSectionInfo, FrameAddress, Module, UnwindRegsNative, Unwinder as _,
+    UnwinderNative,
+};
+use object::{Object as _, ObjectSection as _, ObjectSegment as _, ObjectSymbol as _, SymbolKind};
+
+use super::{Frame, Mapped};
+use crate::{
+    callgrind::{Function, Place},
+    elf::{Name, instance_of},
+};
+
+/// A thread when it was interrupted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Interrupted {
+    /// The address of its next instruction.
+    pub instruction: u64,
+    /// The stack pointer.
+    pub stack_pointer: u64,
+    /// The frame pointer.
+    pub frame_pointer: u64,
+    /// The link register, where the processor has one.
+    pub link: u64,
+    /// The words of its stack, from the stack pointer on.
+    pub stack: Vec<u64>,
+}
+
+/// The functions of a version: each gets an index when it is first met.
+#[derive(Debug, Default)]
+pub struct FunctionTable {
+    indices: HashMap<Function, usize>,
+    functions: Vec<Function>,
+}
+
+impl FunctionTable {
+    fn index(&mut self, function: Function) -> usize {
+        let Self { indices, functions } = self;
+        *indices.entry(function).or_insert_with_key(|function| {
+            functions.push(function.clone());
+            functions.len() - 1
+        })
+    }
+
+    /// The functions, in the order of their indices.
+    pub fn into_functions(self) -> Vec<Function> {
+        self.functions
+    }
+}
+
+/// The most frames of a stack: one that is longer does not end, or is hostile.
+const MOST_FRAMES: usize = 512;
+
+/// The code of a process.
+pub struct Code<'t> {
+    unwinder: UnwinderNative<Arc<[u8]>, framehop::MayAllocateDuringUnwind>,
+    cache: CacheNative<framehop::MayAllocateDuringUnwind>,
+    files: Vec<CodeFile>,
+    functions: &'t mut FunctionTable,
+    /// The function at each address that was met.
+    known: HashMap<u64, usize>,
+}
+
+/// An executable or library.
+struct CodeFile {
+    name: Place,
+    /// The address of its code in the process, less that in the file.
+    bias: u64,
+    start: u64,
+    end: u64,
+    /// Each function by its address in the file: its end, and its symbol.
+    symbols: BTreeMap<u64, (u64, String)>,
+}
+
+impl<'t> Code<'t> {
+    /// The code of a process that executes the file `program`. `read` returns the bytes of a mapped file, if it can be read.
+    pub fn new(
+        mapped: &[Mapped],
+        program: &str,
+        functions: &'t mut FunctionTable,
+        read: impl Fn(&str) -> Option<Arc<[u8]>>,
+    ) -> Self {
+        let mut code = Self {
+            unwinder: UnwinderNative::new(),
+            cache: CacheNative::new(),
+            files: Vec::new(),
+            functions,
+            known: HashMap::new(),
+        };
+        for part in mapped.iter().filter(|part| part.is_code) {
+            if code.files.iter().any(|file| file.start == part.addresses.start) {
+                continue;
+            }
+            if let Some(bytes) = read(&part.path) {
+                code.add(part, part.path == program, &bytes);
+            }
+        }
+        code
+    }
+
+    /// Adds a part of a file with code; nothing if the file cannot be understood.
+    fn add(&mut self, part: &Mapped, is_program: bool, bytes: &Arc<[u8]>) {
+        let Ok(elf) = object::File::parse(&**bytes) else { return };
+        // The segment that has this part of the file.
+        let Some(in_file) = elf.segments().find_map(|segment| {
+            let (at, length) = segment.file_range();
+            let is_there = (at / PAGE * PAGE..at.checked_add(length)?).contains(&part.offset);
+            is_there.then(|| segment.address().wrapping_sub(at).wrapping_add(part.offset))
+        }) else {
+            return;
+        };
+        let bias = part.addresses.start.wrapping_sub(in_file);
+        let range = |name: &str| {
+            let section = elf.section_by_name(name)?;
+            Some(section.address()..section.address().checked_add(section.size())?)
+        };
+        let data = |name: &str| -> Option<Arc<[u8]>> {
+            Some(elf.section_by_name(name)?.uncompressed_data().ok()?.into())
+        };
+        let sections = ExplicitModuleSectionInfo {
+            text_svma: range(".text"),
+            text: data(".text"),
+            got_svma: range(".got"),
+            eh_frame_svma: range(".eh_frame"),
+            eh_frame: data(".eh_frame"),
+            eh_frame_hdr_svma: range(".eh_frame_hdr"),
+            eh_frame_hdr: data(".eh_frame_hdr"),
+            debug_frame: data(".debug_frame"),
+            ..ExplicitModuleSectionInfo::default()
+        };
+        self.unwinder.add_module(Module::new(
+            part.path.clone(),
+            part.addresses.clone(),
+            bias,
+            sections,
+        ));
+        let name = if is_program {
+            Place::Program(0)
+        } else {
+            Place::Library(part.path.rsplit('/').next().unwrap_or_default().to_owned())
+        };
+        self.files.push(CodeFile {
+            name,
+            bias,
+            start: part.addresses.start,
+            end: part.addresses.end,
+            symbols: symbols(&elf),
+        });
+    }
+
+    /// The frames of an interrupted thread, the outermost first, and whether they reach the end of the copied stack.
+    pub fn frames(&mut self, thread: &Interrupted) -> (Vec<Frame>, bool) {
+        let Interrupted { instruction, stack_pointer, frame_pointer, link, stack } = thread;
+        #[cfg(target_arch = "x86_64")]
+        let registers = {
+            let _ = link;
+            UnwindRegsNative::new(*instruction, *stack_pointer, *frame_pointer)
+        };
+        #[cfg(target_arch = "aarch64")]
+        let registers = UnwindRegsNative::new(*link, *stack_pointer, *frame_pointer);
+        let end = stack_pointer.saturating_add(8 * stack.len() as u64);
+        let mut has_reached_end = false;
+        let mut read = |address: u64| {
+            has_reached_end |= address >= end;
+            let index = address.checked_sub(*stack_pointer).ok_or(())? / 8;
+            usize::try_from(index).ok().and_then(|index| stack.get(index)).copied().ok_or(())
+        };
+        let mut frames =
+            self.unwinder.iter_frames(*instruction, registers, &mut self.cache, &mut read);
+        let mut addresses: Vec<u64> = Vec::new();
+        let mut is_whole = false;
+        while addresses.len() < MOST_FRAMES {
+            match frames.next() {
+                Ok(Some(FrameAddress::InstructionPointer(address))) => addresses.push(address),
+                // Of a call at the end of a function, the return address belongs to the next one.
+                Ok(Some(address)) => addresses.push(address.address_for_lookup()),
+                Ok(None) => {
+                    is_whole = true;
+                    break;
+                }
+                Err(_) => break,
+            }
+        }
+        let mut found: Vec<Frame> = addresses
+            .into_iter()
+            .map(|address| Frame { function: self.function(address), is_inlined: false })
+            .collect();
+        found.reverse();
+        (found, is_whole || has_reached_end)
+    }
+
+    /// The index of the function at an address.
+    fn function(&mut self, address: u64) -> usize {
+        if let Some(known) = self.known.get(&address) {
+            return *known;
+        }
+        let file = self.files.iter().find(|file| (file.start..file.end).contains(&address));
+        let function = file.map_or_else(
+            || Function { name: Name::demangle(NO_SYMBOL), place: Place::Library(String::new()) },
+            |file| file.function(address),
+        );
+        let index = self.functions.index(function);
+        self.known.insert(address, index);
+        index
+    }
+}
+
+/// The size of a page of memory in bytes, at least.
+const PAGE: u64 = 4096;
+
+/// The name of code without a symbol.
+const NO_SYMBOL: &str = "code without a symbol";
+
+impl CodeFile {
+    fn function(&self, address: u64) -> Function {
+        let address = address.wrapping_sub(self.bias);
+        let before = self.symbols.range(..=address).next_back();
+        let symbol = before.filter(|(_, (end, _))| address < *end).map(|(_, (_, symbol))| symbol);
+        let symbol = symbol.map_or(NO_SYMBOL, String::as_str);
+        let place = match &self.name {
+            Place::Program(_) => Place::Program(instance_of(symbol)),
+            library @ Place::Library(_) => library.clone(),
+        };
+        Function { name: Name::demangle(symbol), place }
+    }
+}
+
+/// The functions of a file, by address. Of several at one address, the first by name stands for all, in every version.
+fn symbols(elf: &object::File<'_>) -> BTreeMap<u64, (u64, String)> {
+    let mut symbols: BTreeMap<u64, (u64, String)> = BTreeMap::new();
+    for symbol in elf.symbols().chain(elf.dynamic_symbols()) {
+        let Ok(name) = symbol.name() else { continue };
+        if symbol.kind() != SymbolKind::Text || symbol.is_undefined() {
+            continue;
+        }
+        // Assembler code may have no size.
+        let end = symbol.address().saturating_add(symbol.size().max(1));
+        let one = symbols.entry(symbol.address()).or_insert_with(|| (end, name.to_owned()));
+        if *name < *one.1 {
+            name.clone_into(&mut one.1);
+        }
+        one.0 = one.0.max(end);
+    }
+    symbols
+}

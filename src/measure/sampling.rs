@@ -1,0 +1,450 @@
+//! Executes both versions of a benchmark once more, interleaved as when they were measured, and samples where their time
+//! goes. Nothing of it is stored: sampling takes time of its own, so these measurements decide nothing.
+
+use std::{
+    cell::RefCell, collections::HashMap, fs, ops::RangeInclusive, sync::Arc, time::Duration,
+};
+
+use rbench_code::samples::{
+    Code, Frame, FunctionTable, SampledExecution, SampledStack, SampledState, SampledThread,
+    TimeProfile, stretches_of_time,
+};
+use rbench_stats::paired_ratio::towards_ratio;
+use tracing::{debug, info_span};
+
+use super::{
+    ListedVersion, Runner,
+    interleaving_support::{Attempt, Both, Cpus, Sharing, both, panicked},
+    preloaded::PreloadedLibrary,
+    schedule::{ScheduleShape, Step, schedule},
+    subject::{Obstacle, Subject, outcome_of},
+};
+use crate::{
+    error::{Error, Exit, Result},
+    harness::Conditions,
+    model::{
+        Benchmark, Execution, ExecutionRequest, LayoutSeed, Metric, Stage, Threads, Unmeasured,
+    },
+    process::interleaving::{InterleavedProcess, MOST_READINGS, Sampled},
+    store::ExperimentId,
+};
+
+/// The number of pairs of builds: each gives one difference of each function.
+const PAIRS: u32 = 12;
+/// The mean interval of samples.
+const PERIOD: Duration = Duration::from_micros(200);
+/// The time of measurements that each version has in a pair.
+const MEASURED: Duration = Duration::from_millis(150);
+/// The most executions of a version in a pair: harnesses that cannot measure for longer are executed again.
+const MOST_EXECUTIONS: usize = 6;
+/// The largest file whose functions are read, in bytes.
+const LARGEST_FILE: u64 = 1 << 31;
+
+/// Where the time of a benchmark went in both versions.
+pub struct TimeProfiles {
+    /// The profiles of base and head.
+    pub versions: [TimeProfile; 2],
+    /// By how much a sampled measurement took longer than one that was not, as a share; absent if that is not known.
+    pub overhead: Option<f64>,
+    /// True if both versions were interleaved.
+    pub is_interleaved: bool,
+}
+
+/// What is left of a sampled process.
+pub(super) struct SampledProcess {
+    /// The number of clock readings before the first one that was kept, and those that were kept.
+    readings: (u64, Vec<i64>),
+    sampled: Sampled,
+}
+
+impl SampledProcess {
+    /// Of an ended process.
+    pub(super) fn of(member: &InterleavedProcess) -> Result<Self> {
+        Ok(Self { readings: member.numbered_readings()?, sampled: member.sampled()? })
+    }
+}
+
+/// A sampled execution with its measurements.
+struct Sampling {
+    execution: Execution,
+    process: SampledProcess,
+}
+
+impl Runner<'_> {
+    /// Samples a benchmark in both versions, in pairs of builds. What an experiment has found out about it, such as its
+    /// threads, is known from the start.
+    ///
+    /// # Errors
+    /// If the benchmark fails, is a whole program, or measures itself by something else than the clock.
+    pub fn time_profiles(
+        &self,
+        versions: &[ListedVersion; 2],
+        benchmark: &Benchmark,
+        experiment: Option<ExperimentId>,
+    ) -> Result<TimeProfiles> {
+        let _phase = info_span!("sample", %benchmark).entered();
+        let support = self.version_support(&versions[1], "nothing can be sampled")?;
+        let Some(support) = support else {
+            return Err(cannot_sample(benchmark, "rbench's library cannot be preloaded here"));
+        };
+        let seeds = LayoutSeed::list(self.seed(versions), PAIRS);
+        let builds = self.link(versions, std::slice::from_ref(benchmark), seeds)?;
+        let mut subject = self.subject(versions, &builds, benchmark)?;
+        if subject.is_program() {
+            return Err(cannot_sample(benchmark, "it is a whole program, and measured as one"));
+        }
+        let earlier = match experiment {
+            Some(experiment) => self.store.rows(benchmark, &[experiment])?,
+            None => Vec::new(),
+        };
+        self.expect_as_earlier(&mut subject, &earlier, Stage::First, true);
+        self.examine_outside(std::slice::from_mut(&mut subject), versions)?;
+        self.separate(&mut subject);
+        let shape = ScheduleShape {
+            versions: versions.len(),
+            benchmarks: 1,
+            builds: builds.seeds.len(),
+            executions: 1,
+        };
+        let steps = schedule(shape, self.seed(versions));
+        let pairs = self.sampled_pairs(&support, &mut subject, &steps)?;
+        profiles(benchmark, &subject, &steps, pairs)
+    }
+
+    /// The sampled executions of each step, in its order: of base and head.
+    fn sampled_pairs(
+        &self,
+        support: &PreloadedLibrary,
+        subject: &mut Subject<'_>,
+        steps: &[Step],
+    ) -> Result<Vec<[Vec<Sampling>; 2]>> {
+        let mut cpus = Cpus::with_library(Some(support));
+        'anew: loop {
+            let mut pairs = Vec::with_capacity(steps.len());
+            for step in steps {
+                self.conditions.interrupt.stop_between_executions()?;
+                if subject.request.iterations.is_none() {
+                    self.tune(subject, step)?;
+                }
+                let mut pair = [const { Vec::new() }; 2];
+                loop {
+                    match self.sampled_step(support, subject, step, &mut cpus)? {
+                        Ok(executions) => {
+                            for (of_version, one) in pair.iter_mut().zip(executions) {
+                                of_version.push(one);
+                            }
+                        }
+                        Err(obstacle) => {
+                            subject.meet(obstacle);
+                            continue 'anew;
+                        }
+                    }
+                    let of_base: &[Sampling] = &pair[0];
+                    let measured = of_base.iter().map(|one| one.execution.measured_time());
+                    if measured.sum::<Duration>() * 2 >= MEASURED
+                        || of_base.len() == MOST_EXECUTIONS
+                    {
+                        break;
+                    }
+                }
+                pairs.push(pair);
+            }
+            return Ok(pairs);
+        }
+    }
+
+    /// Executes both versions once: of base and head.
+    fn sampled_step(
+        &self,
+        support: &PreloadedLibrary,
+        subject: &mut Subject<'_>,
+        step: &Step,
+        cpus: &mut Cpus,
+    ) -> Result<Result<[Sampling; 2], Obstacle>> {
+        let request = self.longer(subject);
+        let usual = std::mem::replace(&mut subject.request, request);
+        let outcome = if subject.is_interleaved() {
+            let sharing = match subject.threads {
+                Threads::Together => Sharing::Cpu(cpus.take()),
+                threads => Sharing::Cpus(threads),
+            };
+            let placed = [(&*subject, step, sharing)];
+            let attempts = self.execute_interleaved(Some(support), &placed, Some(PERIOD));
+            attempts.and_then(|attempts| {
+                interleaved(attempts.into_iter().next().unwrap_or_else(|| Err(panicked()))?)
+            })
+        } else {
+            self.sampled_alone(support, subject, step).map(Ok)
+        };
+        subject.request = usual;
+        let mut executions = match outcome? {
+            Ok(executions) => executions,
+            Err(obstacle) => return Ok(Err(obstacle)),
+        };
+        // The head went first.
+        if step.versions.first() == Some(&1) {
+            executions.reverse();
+        }
+        Ok(Ok(executions))
+    }
+
+    /// The request of an execution that measures for as long as a profile needs.
+    fn longer(&self, subject: &Subject<'_>) -> ExecutionRequest {
+        let request = subject.request.clone();
+        let usual = request.measuring_time().max(Duration::from_micros(1)).as_secs_f64();
+        let factor = (MEASURED.as_secs_f64() / usual).ceil().max(1.0);
+        let wanted = (request.measurements as f64 * factor) as usize;
+        // Each measurement has two readings of the clock or more.
+        let mut measurements = wanted.min(MOST_READINGS / 4);
+        let is_limited = |count: usize| {
+            let limit = |version: &super::subject::InVersion<'_>| {
+                version.harness.measurement_limit(count, subject.is_interleaved()).is_some()
+            };
+            subject.versions.iter().any(limit)
+        };
+        if is_limited(measurements) {
+            measurements = request.measurements;
+        }
+        ExecutionRequest { measurements, ..request }
+    }
+
+    /// Executes both versions one after the other.
+    fn sampled_alone(
+        &self,
+        support: &PreloadedLibrary,
+        subject: &Subject<'_>,
+        step: &Step,
+    ) -> Result<[Sampling; 2]> {
+        let execute = |version: usize| -> Result<Sampling> {
+            let built = subject.build(version, step.build)?;
+            self.build_env.activate(&built.home)?;
+            let directory = &built.executable.directory;
+            let member = InterleavedProcess::alone(&support.path, &support.cpus, directory)?;
+            let conditions = Conditions { member: Some(&member), ..self.conditions };
+            let request = ExecutionRequest { seed: step.initial_state, ..subject.request.clone() };
+            let harness = subject.versions[version].harness;
+            let name = &subject.benchmark.name;
+            let execute = || harness.execute(&built.executable, name, &request, &conditions);
+            let outcome = member.sampled_while(PERIOD, conditions.cpu, execute)?;
+            let execution = outcome_of(outcome)?.map_err(|why| failed(&subject.benchmark, &why))?;
+            Ok(Sampling { execution, process: SampledProcess::of(&member)? })
+        };
+        let [one, other] = step.versions.as_slice() else { return Err(panicked()) };
+        Ok([execute(*one)?, execute(*other)?])
+    }
+}
+
+/// The results of two interleaved executions.
+fn interleaved(mut attempts: [Attempt; 2]) -> Result<Result<[Sampling; 2], Obstacle>> {
+    let sampled = attempts.each_mut().map(|attempt| attempt.sampled.take());
+    let why = match both(attempts)? {
+        Both::Measured(executions) => {
+            let [one, other] = *executions;
+            let [Some(first), Some(second)] = sampled else { return Err(panicked()) };
+            return Ok(Ok([
+                Sampling { execution: one, process: first },
+                Sampling { execution: other, process: second },
+            ]));
+        }
+        Both::Obstacle(obstacle) => return Ok(Err(obstacle)),
+        Both::Failed(_) => "it fails while it is sampled".to_owned(),
+        Both::Skipped(_, skipped) => skipped.to_string(),
+    };
+    Err(Error::new(Exit::Benchmark, "cannot sample the benchmark").cause(why))
+}
+
+fn cannot_sample(benchmark: &Benchmark, why: &str) -> Error {
+    let what = format!("where the time of {benchmark} goes cannot be sampled");
+    Error::new(Exit::Benchmark, what).cause(why.to_owned())
+}
+
+fn failed(benchmark: &Benchmark, why: &Unmeasured) -> Error {
+    cannot_sample(benchmark, &why.to_string())
+}
+
+/// The files that processes execute, each read once.
+#[derive(Default)]
+struct CodeFiles(RefCell<HashMap<String, Option<Arc<[u8]>>>>);
+
+impl CodeFiles {
+    /// The bytes of a regular file of a usual size.
+    fn read(&self, path: &str) -> Option<Arc<[u8]>> {
+        let read = || {
+            let kind = fs::metadata(path).ok()?;
+            let is_usual = kind.is_file() && kind.len() <= LARGEST_FILE;
+            is_usual.then(|| fs::read(path).ok()).flatten().map(Arc::from)
+        };
+        self.0.borrow_mut().entry(path.to_owned()).or_insert_with(read).clone()
+    }
+}
+
+/// The profiles of base and head.
+fn profiles(
+    benchmark: &Benchmark,
+    subject: &Subject<'_>,
+    steps: &[Step],
+    pairs: Vec<[Vec<Sampling>; 2]>,
+) -> Result<TimeProfiles> {
+    let files = CodeFiles::default();
+    let mut tables = [FunctionTable::default(), FunctionTable::default()];
+    let mut versions = [TimeProfile::default(), TimeProfile::default()];
+    let (mut slower, mut found, mut wanted) = (Vec::new(), 0, 0);
+    for (step, pair) in steps.iter().zip(pairs) {
+        let measured = pair.each_ref().map(|all| Measured::of(all));
+        wanted += measured.iter().map(|one| one.wanted).sum::<usize>();
+        found += measured.iter().map(|one| one.found).sum::<usize>();
+        slower.extend(measured.iter().filter_map(Measured::overhead));
+        let times = times(&measured);
+        for (version, all) in pair.into_iter().enumerate() {
+            let program = &subject.build(version, step.build)?.executable.path;
+            let program = fs::canonicalize(program).unwrap_or_else(|_| program.clone());
+            let stacks = stacks(
+                &all,
+                &measured[version],
+                &program.to_string_lossy(),
+                &mut tables[version],
+                &files,
+            );
+            versions[version].executions.push(SampledExecution { time: times[version], ..stacks });
+        }
+    }
+    debug!(found, wanted, "{benchmark}: measurements found among clock readings");
+    if found * 2 < wanted {
+        return Err(cannot_sample(
+            benchmark,
+            "its measurements are not found among its readings of the clock",
+        ));
+    }
+    for (profile, table) in versions.iter_mut().zip(tables) {
+        profile.functions = table.into_functions();
+    }
+    let count = slower.len() as f64;
+    let overhead = (!slower.is_empty()).then(|| slower.iter().sum::<f64>() / count);
+    Ok(TimeProfiles { versions, overhead, is_interleaved: subject.is_interleaved() })
+}
+
+/// The measurements of a version in a pair.
+#[derive(Default)]
+struct Measured {
+    /// For each execution and each measurement: the time of an iteration in ns, and whether it was sampled; absent if it was
+    /// not found among the readings.
+    values: Vec<Vec<Option<(f64, bool)>>>,
+    /// For each execution, the numbers of readings up to samples of its sampled measurements.
+    counts: Vec<Vec<RangeInclusive<u64>>>,
+    found: usize,
+    wanted: usize,
+}
+
+impl Measured {
+    fn of(all: &[Sampling]) -> Self {
+        let mut measured = Self::default();
+        for Sampling { execution, process } in all {
+            let (first, readings) = &process.readings;
+            let series = execution.series.iter().find(|one| one.metric == Metric::wall());
+            let (values, iterations) =
+                series.map_or((&[][..], &[][..]), |series| (&*series.values, &*series.iterations));
+            let lengths: Vec<f64> = values
+                .iter()
+                .zip(iterations.iter().chain(std::iter::repeat(&1)))
+                .map(|(value, iterations)| value * *iterations as f64)
+                .collect();
+            let stretches = stretches_of_time(readings, &lengths);
+            let (mut of_execution, mut counts) = (Vec::new(), Vec::new());
+            for (value, stretches) in values.iter().zip(stretches) {
+                let spans: Vec<RangeInclusive<u64>> = stretches
+                    .iter()
+                    .map(|one| first + *one.start() as u64 + 1..=first + *one.end() as u64)
+                    .collect();
+                let (Some(start), Some(end)) = (spans.first(), spans.last()) else {
+                    of_execution.push(None);
+                    continue;
+                };
+                let is_sampled = is_sampled(&process.sampled.slices, *start.start(), *end.end());
+                of_execution.push(Some((*value, is_sampled)));
+                measured.found += 1;
+                if is_sampled {
+                    counts.extend(spans);
+                }
+            }
+            measured.wanted += values.len();
+            measured.values.push(of_execution);
+            measured.counts.push(counts);
+        }
+        measured
+    }
+
+    /// The logarithm of the ratio of sampled to other measurements.
+    fn overhead(&self) -> Option<f64> {
+        let of = |sampled: bool| {
+            let values = self.values.iter().flatten().flatten();
+            let mut values: Vec<f64> =
+                values.filter(|(_, is)| *is == sampled).map(|(value, _)| *value).collect();
+            values.sort_by(f64::total_cmp);
+            values.get(values.len() / 2).copied()
+        };
+        Some((of(true)? / of(false)?).ln())
+    }
+}
+
+/// True if every slice from the reading before `from` up to `to` was sampled.
+fn is_sampled(slices: &[(u64, bool)], from: u64, to: u64) -> bool {
+    // A slice begins before the reading of its number.
+    let first = slices.partition_point(|(readings, _)| *readings < from);
+    let last = slices.partition_point(|(readings, _)| *readings < to);
+    slices[first.saturating_sub(1)..last].iter().all(|(_, is_sampled)| *is_sampled) && last > 0
+}
+
+/// The times of an iteration in base and head in ns: of measurements that were sampled in both, if there are any.
+fn times(measured: &[Measured; 2]) -> [f64; 2] {
+    let [base, head] = measured;
+    let mut values = [Vec::new(), Vec::new()];
+    for (base, head) in base.values.iter().zip(&head.values) {
+        for both in base.iter().zip(head) {
+            if let (Some((base, true)), Some((head, true))) = both {
+                values[0].push(*base);
+                values[1].push(*head);
+            }
+        }
+    }
+    if values[0].is_empty() {
+        for (values, measured) in values.iter_mut().zip(measured) {
+            values.extend(measured.values.iter().flatten().flatten().map(|(value, _)| *value));
+        }
+    }
+    let median = |values: &[f64]| {
+        let mut sorted = values.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN)
+    };
+    let [base, head] = &values;
+    [median(base) * towards_ratio(base, head), median(head) * towards_ratio(head, base)]
+}
+
+/// The stacks of sampled measurements.
+fn stacks(
+    all: &[Sampling],
+    measured: &Measured,
+    program: &str,
+    table: &mut FunctionTable,
+    files: &CodeFiles,
+) -> SampledExecution {
+    let mut counted: HashMap<(Vec<Frame>, SampledThread, SampledState), u64> = HashMap::new();
+    let mut found = SampledExecution::default();
+    for (Sampling { process, .. }, counts) in all.iter().zip(&measured.counts) {
+        let sampled = &process.sampled;
+        let mut code = Code::new(&sampled.mapped, program, table, |path| files.read(path));
+        found.dropped += sampled.dropped;
+        for sample in &sampled.samples {
+            let behind = counts.partition_point(|span| *span.end() < sample.readings);
+            if !counts.get(behind).is_some_and(|span| span.contains(&sample.readings)) {
+                continue;
+            }
+            let (frames, is_whole) = code.frames(&sample.interrupted);
+            found.cut += u64::from(!is_whole || sample.may_be_cut && frames.len() < 2);
+            *counted.entry((frames, sample.thread, sample.state)).or_default() += 1;
+        }
+    }
+    let one = |((frames, thread, state), samples)| SampledStack { frames, thread, state, samples };
+    found.stacks = counted.into_iter().map(one).collect();
+    found
+}
