@@ -13,6 +13,7 @@ use std::{
     time::Instant,
 };
 
+use rbench_code::samples::{Code, Frame, FunctionTable, SampledState, SampledThread};
 use tempfile::TempDir;
 
 use super::*;
@@ -231,6 +232,27 @@ fn main() {
 }
 "#;
 
+/// Works in a function for 60 ms by its clock; with an argument, in a thread for which the first one waits.
+const SAMPLED: &str = r#"
+use std::{hint::black_box, thread, time::{Duration, Instant}};
+#[unsafe(no_mangle)]
+#[inline(never)]
+fn inner(rounds: u64) -> u64 { (0..rounds).fold(1, |sum: u64, round| black_box(sum.wrapping_mul(3) + round)) }
+#[unsafe(no_mangle)]
+#[inline(never)]
+fn outer() -> u64 { black_box(inner(20_000)) + 1 }
+fn work() {
+    let begin = Instant::now();
+    while begin.elapsed() < Duration::from_millis(60) { black_box(outer()); }
+}
+fn main() {
+    match std::env::args().nth(1) {
+        Some(_) => thread::spawn(work).join().unwrap(),
+        None => work(),
+    }
+}
+"#;
+
 /// Compiled once, as compiling takes long.
 fn built() -> &'static Built {
     static BUILT: OnceLock<Built> = OnceLock::new();
@@ -246,6 +268,7 @@ fn built() -> &'static Built {
         rustc(THREADS, "threads", "--edition 2024");
         rustc(PLACES, "places", "--edition 2024");
         rustc(CLOCKS, "clocks", "--edition 2024");
+        rustc(SAMPLED, "sampled", "--edition 2024 -O");
         // Here, since another test's processes may read it while a test writes.
         for index in 0..2 {
             let home = directory.path().join(format!("home-{index}"));
@@ -601,5 +624,87 @@ fn partner_continues_after_a_fault_in_another_thread() {
             [execute(kind, &faulty), other.join().unwrap()]
         });
         assert_eq!(endings, [expected, Ending::Exited(0)]);
+    }
+}
+
+/// What was sampled of two processes, if they were sampled at all.
+fn sampled(argument: Option<&str>, takes_samples: bool) -> [Sampled; 2] {
+    let shared_page = shared_page();
+    if argument.is_some() {
+        shared_page.stop_threads(Threads::Free).unwrap();
+    }
+    let invocation = Invocation {
+        program: built().directory.path().join("sampled"),
+        arguments: argument.map(Into::into).into_iter().collect(),
+        directory: "/".into(),
+        ..Invocation::default()
+    };
+    let interrupt = Interrupt::new().unwrap();
+    let members = [0, 1].map(|index| member(&shared_page, index));
+    let execute = |member: &InterleavedProcess| {
+        let ended = run(&invocation, &Limits::default(), &interrupt, Some(member));
+        member.leave().unwrap();
+        assert_eq!(ended.unwrap().ending, Ending::Exited(0));
+    };
+    let both = || {
+        thread::scope(|scope| {
+            let other = scope.spawn(|| execute(&members[1]));
+            execute(&members[0]);
+            other.join().unwrap();
+        });
+    };
+    if takes_samples {
+        shared_page.sampled_while(Duration::from_micros(200), None, both).unwrap();
+    } else {
+        both();
+    }
+    members.map(|member| member.sampled().unwrap())
+}
+
+#[test]
+fn samples_have_whole_stacks_of_the_thread_that_measures() {
+    let program = fs::canonicalize(built().directory.path()).unwrap().join("sampled");
+    let read = |path: &str| fs::read(path).ok().map(Into::into);
+    for argument in [None, Some("in a thread")] {
+        for Sampled { mapped, samples, .. } in sampled(argument, true) {
+            let mut table = FunctionTable::default();
+            let mut code = Code::new(&mapped, program.to_str().unwrap(), &mut table, read);
+            let works = |one: &&Sample| {
+                one.thread == SampledThread::Measuring && one.state == SampledState::Working
+            };
+            let working: Vec<_> = samples.iter().filter(works).collect();
+            assert!(working.len() > 30, "{argument:?}: {} of {}", working.len(), samples.len());
+            let stacks: Vec<_> = working.iter().map(|one| code.frames(&one.interrupted)).collect();
+            drop(code);
+            let functions = table.into_functions();
+            let is_expected = |(frames, is_whole): &&(Vec<Frame>, bool)| {
+                let mut names =
+                    frames.iter().rev().map(|frame| functions[frame.function].name.as_str());
+                *is_whole && names.next() == Some("inner") && names.next() == Some("outer")
+            };
+            let expected = stacks.iter().filter(is_expected).count();
+            assert!(
+                expected * 10 >= stacks.len() * 9,
+                "{argument:?}: {expected} of {}",
+                stacks.len()
+            );
+        }
+    }
+}
+
+#[test]
+fn samples_are_taken_in_most_slices_and_only_if_permitted() {
+    for Sampled { samples, slices, dropped, .. } in sampled(None, true) {
+        let (with, without): (Vec<_>, Vec<_>) =
+            slices.iter().copied().partition(|(_, is): &(u64, bool)| *is);
+        assert!(with.len() > without.len() && !without.is_empty(), "{slices:?}");
+        assert_eq!(dropped, 0);
+        for sample in samples {
+            let slice = slices.partition_point(|(before, _)| *before < sample.readings);
+            assert!(slices[..slice].last().is_some_and(|(_, is)| *is), "{}", sample.readings);
+        }
+    }
+    for Sampled { mapped, samples, slices, .. } in sampled(None, false) {
+        assert_eq!((mapped.len(), samples.len(), slices.len()), (0, 0, 0));
     }
 }

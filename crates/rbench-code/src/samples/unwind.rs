@@ -9,7 +9,10 @@ use framehop::{
     CacheNative, ExplicitModuleSectionInfo, FrameAddress, Module, UnwindRegsNative, Unwinder as _,
     UnwinderNative,
 };
-use object::{Object as _, ObjectSection as _, ObjectSegment as _, ObjectSymbol as _, SymbolKind};
+use object::{
+    Object as _, ObjectSection as _, ObjectSegment as _, ObjectSymbol as _, SegmentFlags,
+    SymbolKind, elf::PF_X,
+};
 
 use super::{Frame, Mapped};
 use crate::{
@@ -107,8 +110,9 @@ impl<'t> Code<'t> {
     /// Adds a part of a file with code; nothing if the file cannot be understood.
     fn add(&mut self, part: &Mapped, is_program: bool, bytes: &Arc<[u8]>) {
         let Ok(elf) = object::File::parse(&**bytes) else { return };
-        // The segment that has this part of the file.
-        let Some(in_file) = elf.segments().find_map(|segment| {
+        // Others may have a part of the same page of the file.
+        let is_code = |segment: &object::Segment<'_, '_>| matches!(segment.flags(), SegmentFlags::Elf { p_flags, .. } if p_flags.contains(PF_X));
+        let Some(in_file) = elf.segments().filter(is_code).find_map(|segment| {
             let (at, length) = segment.file_range();
             let is_there = (at / PAGE * PAGE..at.checked_add(length)?).contains(&part.offset);
             is_there.then(|| segment.address().wrapping_sub(at).wrapping_add(part.offset))
