@@ -238,9 +238,11 @@ use std::{hint::black_box, thread, time::{Duration, Instant}};
 #[unsafe(no_mangle)]
 #[inline(never)]
 fn inner(rounds: u64) -> u64 { (0..rounds).fold(1, |sum: u64, round| black_box(sum.wrapping_mul(3) + round)) }
+#[inline(always)]
+fn inlined() -> u64 { black_box(inner(20_000)) + 1 }
 #[unsafe(no_mangle)]
 #[inline(never)]
-fn outer() -> u64 { black_box(inner(20_000)) + 1 }
+fn outer() -> u64 { inlined() * 3 }
 fn work() {
     let begin = Instant::now();
     while begin.elapsed() < Duration::from_millis(60) { black_box(outer()); }
@@ -268,7 +270,7 @@ fn built() -> &'static Built {
         rustc(THREADS, "threads", "--edition 2024");
         rustc(PLACES, "places", "--edition 2024");
         rustc(CLOCKS, "clocks", "--edition 2024");
-        rustc(SAMPLED, "sampled", "--edition 2024 -O");
+        rustc(SAMPLED, "sampled", "--edition 2024 -O -g");
         // Here, since another test's processes may read it while a test writes.
         for index in 0..2 {
             let home = directory.path().join(format!("home-{index}"));
@@ -677,16 +679,21 @@ fn samples_have_whole_stacks_of_the_thread_that_measures() {
             let stacks: Vec<_> = working.iter().map(|one| code.frames(&one.interrupted)).collect();
             drop(code);
             let functions = table.into_functions();
-            let is_expected = |(frames, is_whole): &&(Vec<Frame>, bool)| {
-                let mut names =
-                    frames.iter().rev().map(|frame| functions[frame.function].name.as_str());
-                *is_whole && names.next() == Some("inner") && names.next() == Some("outer")
+            let named = stacks.iter().map(|(frames, is_whole)| {
+                let names = frames.iter().map(|frame| functions[frame.function].name.as_str());
+                (names.collect::<Vec<_>>(), *is_whole)
+            });
+            let named: Vec<_> = named.collect();
+            let is_expected = |(names, is_whole): &&(Vec<&str>, bool)| {
+                *is_whole
+                    && names.windows(3).any(|three| three == ["outer", "sampled::inlined", "inner"])
             };
-            let expected = stacks.iter().filter(is_expected).count();
+            let expected = named.iter().filter(is_expected).count();
             assert!(
-                expected * 10 >= stacks.len() * 9,
-                "{argument:?}: {expected} of {}",
-                stacks.len()
+                expected * 10 >= named.len() * 9,
+                "{expected} of {}: {:?}",
+                named.len(),
+                named[0]
             );
         }
     }

@@ -1,6 +1,7 @@
 //! Unwinds sampled stacks: from registers and a copy of the stack to the functions that were called.
 
 use std::{
+    borrow::Cow,
     collections::{BTreeMap, HashMap},
     sync::Arc,
 };
@@ -9,6 +10,7 @@ use framehop::{
     CacheNative, ExplicitModuleSectionInfo, FrameAddress, Module, UnwindRegsNative, Unwinder as _,
     UnwinderNative,
 };
+use gimli::{EndianArcSlice, LittleEndian};
 use object::{
     Object as _, ObjectSection as _, ObjectSegment as _, ObjectSymbol as _, SegmentFlags,
     SymbolKind, elf::PF_X,
@@ -66,8 +68,8 @@ pub struct Code<'t> {
     cache: CacheNative<framehop::MayAllocateDuringUnwind>,
     files: Vec<CodeFile>,
     functions: &'t mut FunctionTable,
-    /// The function at each address that was met.
-    known: HashMap<u64, usize>,
+    /// The frames of each address that was met: the function, and those that are inlined there, the outermost first.
+    known: HashMap<u64, Vec<Frame>>,
 }
 
 /// An executable or library.
@@ -79,7 +81,11 @@ struct CodeFile {
     end: u64,
     /// Each function by its address in the file: its end, and its symbol.
     symbols: BTreeMap<u64, (u64, String)>,
+    /// Its debug information, if it has any: it knows inlined functions.
+    debug_info: Option<addr2line::Context<Bytes>>,
 }
+
+type Bytes = EndianArcSlice<LittleEndian>;
 
 impl<'t> Code<'t> {
     /// The code of a process that executes the file `program`. `read` returns the bytes of a mapped file, if it can be read.
@@ -150,6 +156,7 @@ impl<'t> Code<'t> {
             Place::Library(part.path.rsplit('/').next().unwrap_or_default().to_owned())
         };
         self.files.push(CodeFile {
+            debug_info: if is_program { debug_info(&elf) } else { None },
             name,
             bias,
             start: part.addresses.start,
@@ -191,27 +198,32 @@ impl<'t> Code<'t> {
                 Err(_) => break,
             }
         }
-        let mut found: Vec<Frame> = addresses
-            .into_iter()
-            .map(|address| Frame { function: self.function(address), is_inlined: false })
-            .collect();
-        found.reverse();
+        let found = addresses.into_iter().rev().flat_map(|address| self.at(address)).collect();
         (found, is_whole || has_reached_end)
     }
 
-    /// The index of the function at an address.
-    fn function(&mut self, address: u64) -> usize {
+    /// The function at an address, and those that are inlined there.
+    fn at(&mut self, address: u64) -> Vec<Frame> {
         if let Some(known) = self.known.get(&address) {
-            return *known;
+            return known.clone();
         }
         let file = self.files.iter().find(|file| (file.start..file.end).contains(&address));
-        let function = file.map_or_else(
-            || Function { name: Name::demangle(NO_SYMBOL), place: Place::Library(String::new()) },
-            |file| file.function(address),
+        let functions = file.map_or_else(
+            || {
+                let (name, place) = (Name::demangle(NO_SYMBOL), Place::Library(String::new()));
+                vec![Function { name, place }]
+            },
+            |file| file.functions(address),
         );
-        let index = self.functions.index(function);
-        self.known.insert(address, index);
-        index
+        let functions = functions.into_iter().enumerate();
+        let frames: Vec<Frame> = functions
+            .map(|(depth, one)| Frame {
+                function: self.functions.index(one),
+                is_inlined: depth > 0,
+            })
+            .collect();
+        self.known.insert(address, frames.clone());
+        frames
     }
 }
 
@@ -222,17 +234,51 @@ const PAGE: u64 = 4096;
 const NO_SYMBOL: &str = "code without a symbol";
 
 impl CodeFile {
-    fn function(&self, address: u64) -> Function {
+    /// The function at this address of the process, and those that are inlined there, the outermost first.
+    fn functions(&self, address: u64) -> Vec<Function> {
         let address = address.wrapping_sub(self.bias);
         let before = self.symbols.range(..=address).next_back();
         let symbol = before.filter(|(_, (end, _))| address < *end).map(|(_, (_, symbol))| symbol);
         let symbol = symbol.map_or(NO_SYMBOL, String::as_str);
-        let place = match &self.name {
-            Place::Program(_) => Place::Program(instance_of(symbol)),
-            library @ Place::Library(_) => library.clone(),
+        let named = |symbol: &str| Function {
+            name: Name::demangle(symbol),
+            place: match &self.name {
+                Place::Program(_) => Place::Program(instance_of(symbol)),
+                library @ Place::Library(_) => library.clone(),
+            },
         };
-        Function { name: Name::demangle(symbol), place }
+        let mut functions = vec![named(symbol)];
+        functions.extend(self.inlined(address).iter().rev().map(|symbol| named(symbol)));
+        functions
     }
+
+    /// The symbols of the functions that are inlined at this address of the file, the innermost first.
+    fn inlined(&self, address: u64) -> Vec<String> {
+        let Some(debug_info) = &self.debug_info else { return Vec::new() };
+        let Ok(mut frames) = debug_info.find_frames(address).skip_all_loads() else {
+            return Vec::new();
+        };
+        let mut symbols = Vec::new();
+        while let Ok(Some(frame)) = frames.next() {
+            let symbol = frame.function.as_ref().and_then(|name| name.raw_name().ok());
+            symbols.push(symbol.map_or_else(|| NO_SYMBOL.to_owned(), Cow::into_owned));
+        }
+        // The last one is the function that has the symbol.
+        symbols.pop();
+        symbols
+    }
+}
+
+/// The debug information of a file, if it has any that can be read.
+fn debug_info(elf: &object::File<'_>) -> Option<addr2line::Context<Bytes>> {
+    elf.section_by_name(".debug_info")?;
+    let section = |id: gimli::SectionId| -> Result<Bytes, gimli::Error> {
+        let section = elf.section_by_name(id.name());
+        let bytes = section.and_then(|section| section.uncompressed_data().ok());
+        Ok(EndianArcSlice::new(bytes.unwrap_or_default().into(), LittleEndian))
+    };
+    let dwarf = gimli::Dwarf::load(section).ok()?;
+    addr2line::Context::from_dwarf(dwarf).ok()
 }
 
 /// The functions of a file, by address. Of several at one address, the first by name stands for all, in every version.
