@@ -75,7 +75,7 @@ impl Runner<'_> {
     /// threads, is known from the start.
     ///
     /// # Errors
-    /// If the benchmark fails, is a whole program, or measures itself by something else than the clock.
+    /// If the benchmark fails, is a static program, or measures itself by something else than the clock.
     pub fn time_profiles(
         &self,
         versions: &[ListedVersion; 2],
@@ -90,9 +90,6 @@ impl Runner<'_> {
         let seeds = LayoutSeed::list(self.seed(versions), PAIRS);
         let builds = self.link(versions, std::slice::from_ref(benchmark), seeds)?;
         let mut subject = self.subject(versions, &builds, benchmark)?;
-        if subject.is_program() {
-            return Err(cannot_sample(benchmark, "it is a whole program, and measured as one"));
-        }
         let earlier = match experiment {
             Some(experiment) => self.store.rows(benchmark, &[experiment])?,
             None => Vec::new(),
@@ -163,7 +160,8 @@ impl Runner<'_> {
     ) -> Result<Result<[Sampling; 2], Obstacle>> {
         let request = self.longer(subject);
         let usual = std::mem::replace(&mut subject.request, request);
-        let outcome = if subject.is_interleaved() {
+        // Nothing is preloaded into programs that are interleaved.
+        let outcome = if subject.is_interleaved() && !subject.is_program() {
             let sharing = match subject.threads {
                 Threads::Together => Sharing::Cpu(cpus.take()),
                 threads => Sharing::Cpus(threads),
@@ -227,6 +225,11 @@ impl Runner<'_> {
             let execute = || harness.execute(&built.executable, name, &request, &conditions);
             let outcome = member.sampled_while(PERIOD, conditions.cpu, execute)?;
             let execution = outcome_of(outcome)?.map_err(|why| failed(&subject.benchmark, &why))?;
+            if !member.taken()?.joined {
+                let why = "it is linked statically, or starts other programs that do the work: rbench's library was not \
+                           loaded into it";
+                return Err(cannot_sample(&subject.benchmark, why));
+            }
             Ok(Sampling { execution, process: SampledProcess::of(&member)? })
         };
         let [one, other] = step.versions.as_slice() else { return Err(panicked()) };
@@ -290,7 +293,7 @@ fn profiles(
     let mut versions = [TimeProfile::default(), TimeProfile::default()];
     let (mut slower, mut found, mut wanted) = (Vec::new(), 0, 0);
     for (step, pair) in steps.iter().zip(pairs) {
-        let measured = pair.each_ref().map(|all| Measured::of(all));
+        let measured = pair.each_ref().map(|all| Measured::of(all, subject.is_program()));
         wanted += measured.iter().map(|one| one.wanted).sum::<usize>();
         found += measured.iter().map(|one| one.found).sum::<usize>();
         slower.extend(measured.iter().filter_map(Measured::overhead));
@@ -320,7 +323,8 @@ fn profiles(
     }
     let count = slower.len() as f64;
     let overhead = (!slower.is_empty()).then(|| slower.iter().sum::<f64>() / count);
-    Ok(TimeProfiles { versions, overhead, is_interleaved: subject.is_interleaved() })
+    let is_interleaved = subject.is_interleaved() && !subject.is_program();
+    Ok(TimeProfiles { versions, overhead, is_interleaved })
 }
 
 /// The measurements of a version in a pair.
@@ -336,9 +340,16 @@ struct Measured {
 }
 
 impl Measured {
-    fn of(all: &[Sampling]) -> Self {
+    /// Of a whole program, all that it does is measured.
+    fn of(all: &[Sampling], is_program: bool) -> Self {
         let mut measured = Self::default();
         for Sampling { execution, process } in all {
+            if is_program {
+                let values = execution.median_of(&Metric::wall());
+                measured.values.push(vec![values.map(|value| (value, true))]);
+                measured.counts.push(vec![0..=u64::MAX]);
+                continue;
+            }
             let (first, readings) = &process.readings;
             let series = execution.series.iter().find(|one| one.metric == Metric::wall());
             let (values, iterations) =
