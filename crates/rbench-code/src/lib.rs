@@ -22,6 +22,7 @@
 pub mod callgrind;
 pub mod elf;
 pub mod impact;
+mod matching;
 pub mod samples;
 
 #[cfg(doctest)]

@@ -7,10 +7,21 @@ use serde::Serialize;
 
 use super::{
     attribution::attributed,
-    matching::{Code, Matched, Side, matched},
     sum::{Function, Place, Profile},
 };
-use crate::elf::Name;
+use crate::{
+    elf::{FunctionSet, Name},
+    matching::{Code, Matched, is_about_opposite, matched},
+};
+
+/// One of the two compared versions.
+#[derive(Clone, Copy, Debug)]
+pub struct Side<'s> {
+    /// The instructions of its functions.
+    pub profile: &'s Profile,
+    /// The machine code of its functions.
+    pub functions: &'s FunctionSet,
+}
 
 /// The explanation of the difference between two versions of a benchmark. All numbers are per iteration.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -121,7 +132,8 @@ impl FunctionDifference {
 
 /// Explains the difference between the base and the head.
 pub fn explain(sides: [Side<'_>; 2]) -> Explanation {
-    let all = matched(sides);
+    let all =
+        matched(sides.map(|side| &side.profile.functions[..]), sides.map(|side| side.functions));
     let [base, head] = [0, 1].map(|version| {
         let place = |one: &Matched| if version == 0 { one.base } else { one.head };
         Executions::new(sides[version].profile, &all, place)
@@ -298,14 +310,6 @@ fn absent(
         Some(functions[most].name.clone())
     };
     (0..all.len()).map(inlined_into).collect()
-}
-
-/// True if one gains about as much as the other loses. Inlined code is optimised with its surroundings, and needs
-/// neither call nor return, so the amounts need not be equal.
-fn is_about_opposite(one: f64, other: f64) -> bool {
-    const LEAST: f64 = 0.25;
-    const MOST: f64 = 1.5;
-    one * other < 0.0 && (LEAST..=MOST).contains(&(one / other).abs())
 }
 
 #[cfg(test)]

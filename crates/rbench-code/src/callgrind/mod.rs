@@ -8,13 +8,13 @@
 mod attribution;
 mod explanation;
 mod graph;
-mod matching;
 mod output;
 mod sum;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 
-pub use explanation::{Callee, Executed, Explanation, FunctionDifference, explain};
-pub use matching::{Code, Side};
+pub use explanation::{Callee, Executed, Explanation, FunctionDifference, Side, explain};
 pub use output::{Calls, Defect, Dump, Part, Symbol, parse};
 pub use sum::{Function, Functions, Place, Profile, Stretches, Sum, stretches};
+
+pub use crate::matching::Code;

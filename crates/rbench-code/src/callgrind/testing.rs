@@ -4,11 +4,22 @@ use super::{
     output::Calls,
     sum::{Function, Place, Profile},
 };
-use crate::elf::{Name, instance_of};
+use crate::elf::{Digest, FunctionCode, FunctionSet, Name, instance_of};
 
 /// The function of the program with this symbol.
-pub(super) fn function(symbol: &str) -> Function {
+pub(crate) fn function(symbol: &str) -> Function {
     Function { name: Name::demangle(symbol), place: Place::Program(instance_of(symbol)) }
+}
+
+/// Functions of a program, each with its symbol and a byte that represents its code.
+pub(crate) fn code_of(functions: &[(&str, u8)]) -> FunctionSet {
+    let code = |(symbol, code): &(&str, u8)| {
+        let function = function(symbol);
+        let Place::Program(instance) = function.place else { panic!("{function:?}") };
+        let digest = Digest::compute(&[*code]);
+        FunctionCode { name: function.name, instance, size: 16, digest, stack: None }
+    };
+    functions.iter().map(code).collect()
 }
 
 /// A profile of `iterations` iterations: functions with their self cost; and calls with caller, callee, number and

@@ -1,5 +1,8 @@
 //! Sampled stacks as plain values.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::callgrind::Function;
 
 /// Where the time of a benchmark's measurements went in one version.
@@ -48,7 +51,8 @@ pub struct Frame {
 }
 
 /// A thread, by its part in the measurements.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum SampledThread {
     /// The thread that reads the clock of the measurements.
     Measuring,
@@ -57,7 +61,8 @@ pub enum SampledThread {
 }
 
 /// The state of a sampled thread.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum SampledState {
     /// It executed code of the program or of a library.
     Working,

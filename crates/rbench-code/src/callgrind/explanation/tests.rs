@@ -3,21 +3,9 @@
 use proptest::prelude::*;
 
 use super::{
-    super::testing::{function, profile},
+    super::testing::{code_of as set, profile},
     *,
 };
-use crate::elf::{Digest, FunctionCode, FunctionSet};
-
-/// Functions of a program, each with its symbol and a byte that represents its code.
-fn set(functions: &[(&str, u8)]) -> FunctionSet {
-    let code = |(symbol, code): &(&str, u8)| {
-        let function = function(symbol);
-        let Place::Program(instance) = function.place else { panic!("{function:?}") };
-        let digest = Digest::compute(&[*code]);
-        FunctionCode { name: function.name, instance, size: 16, digest, stack: None }
-    };
-    functions.iter().map(code).collect()
-}
 
 fn names(explanation: &Explanation) -> Vec<&str> {
     explanation.functions.iter().map(|function| function.name.as_str()).collect()

@@ -1,21 +1,15 @@
-//! Pairs the functions of two profiles, and classifies the differences in their machine code. Pure.
+//! Pairs the functions of two profiles, of instructions or of time, and classifies the differences in their machine
+//! code. Pure.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::sum::{Function, Place, Profile};
-use crate::elf::{ChangedFunction, FunctionCode, FunctionSet, Name, SizedFunction};
-
-/// One of the two compared versions.
-#[derive(Clone, Copy, Debug)]
-pub struct Side<'s> {
-    /// The instructions of its functions.
-    pub profile: &'s Profile,
-    /// The machine code of its functions.
-    pub functions: &'s FunctionSet,
-}
+use crate::{
+    callgrind::{Function, Place},
+    elf::{ChangedFunction, FunctionCode, FunctionSet, Name, SizedFunction},
+};
 
 /// The difference in the machine code of a function.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -41,24 +35,24 @@ impl Code {
 }
 
 /// A function of two profiles, or of one.
-pub(super) struct Matched {
+pub struct Matched {
     /// Its place in the base's profile, if it was executed there.
-    pub(super) base: Option<usize>,
+    pub base: Option<usize>,
     /// Its place in the head's profile, if it was executed there.
-    pub(super) head: Option<usize>,
-    pub(super) code: Code,
+    pub head: Option<usize>,
+    pub code: Code,
 }
 
 /// Identifies a function within one program.
 type Key<'f> = (&'f Name, u64);
 
-/// The functions of both profiles, each once.
-pub(super) fn matched([base, head]: [Side<'_>; 2]) -> Vec<Matched> {
-    let known = Known::new(base.functions, head.functions);
-    let places: HashMap<&Function, usize> = head.profile.functions.iter().zip(0..).collect();
-    let mut is_taken = vec![false; head.profile.functions.len()];
+/// The functions of both profiles, each once; `codes` has the machine code of both programs.
+pub fn matched([base, head]: [&[Function]; 2], codes: [&FunctionSet; 2]) -> Vec<Matched> {
+    let known = Known::new(codes[0], codes[1]);
+    let places: HashMap<&Function, usize> = head.iter().zip(0..).collect();
+    let mut is_taken = vec![false; head.len()];
     let mut all = Vec::new();
-    for (place, function) in base.profile.functions.iter().enumerate() {
+    for (place, function) in base.iter().enumerate() {
         let partner = known.partner(function);
         let partner = partner.and_then(|partner| places.get(&partner).copied());
         let partner = partner.filter(|partner| !is_taken[*partner]);
@@ -68,7 +62,7 @@ pub(super) fn matched([base, head]: [Side<'_>; 2]) -> Vec<Matched> {
         let code = code(function, &known.base_codes);
         all.push(Matched { base: Some(place), head: partner, code });
     }
-    for (place, function) in head.profile.functions.iter().enumerate() {
+    for (place, function) in head.iter().enumerate() {
         if !is_taken[place] {
             let code = code(function, &known.head_codes);
             all.push(Matched { base: None, head: Some(place), code });
@@ -139,4 +133,12 @@ impl<'f> Known<'f> {
 fn code(function: &Function, codes: &BTreeMap<(Name, u64), Code>) -> Code {
     let Place::Program(instance) = function.place else { return Code::Unknown };
     codes.get(&(function.name.clone(), instance)).cloned().unwrap_or(Code::Unknown)
+}
+
+/// True if one gains about as much as the other loses. Inlined code is optimised with its surroundings, and needs
+/// neither call nor return, so the amounts need not be equal.
+pub fn is_about_opposite(one: f64, other: f64) -> bool {
+    const LEAST: f64 = 0.25;
+    const MOST: f64 = 1.5;
+    one * other < 0.0 && (LEAST..=MOST).contains(&(one / other).abs())
 }
