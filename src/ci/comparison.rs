@@ -115,6 +115,7 @@ impl Comparison {
             self.failed_targets.len(),
             self.unused_acceptances.len(),
             self.next_steps.len(),
+            self.times.len(),
             self.changes.commits.len(),
             self.changes.commit_count,
             self.changes.base_only_commits,

@@ -100,6 +100,7 @@ fn merged(parts: &[&Comparison]) -> Result<Comparison, String> {
         functions: joined(parts, |part| &part.functions),
         partition: None,
         benchmarks,
+        times: joined(parts, |part| &part.times),
         added: joined(parts, |part| &part.added),
         removed: joined(parts, |part| &part.removed),
         failed_targets: joined(parts, |part| &part.failed_targets),

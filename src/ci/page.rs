@@ -12,7 +12,8 @@ use crate::{
     model::{FailedTarget, RemovedBenchmark, Version, is_plain_web_address},
     report::{
         compare::{Comparison, Comparisons, Parts, Row, WarningFields, changes_texts, table},
-        document::{Block, Document, Text},
+        document::{Block, Document, Item, Text},
+        explain::time::TimeLines,
         impact::{self, ImpactRow, impact_notes},
         names::Names,
         quantity::{and_more, count, exact},
@@ -167,6 +168,7 @@ impl Comparison {
                 .chain(failed)
                 .chain(impacts(&names, &news))
                 .collect(),
+            times: self.times.iter().map(|one| times(&names, one)).collect(),
             calm,
             remarks: absent.collect(),
             warnings: Block::folded(count(warnings.len(), "warning"), warnings.iter().map(quoted)),
@@ -201,6 +203,13 @@ fn impacts(names: &Names<'_>, rows: &[&Row]) -> Vec<Text> {
     let rows = known.iter().map(|(benchmark, kind, impact)| (*benchmark, *kind, impact));
     let rows: Vec<ImpactRow<'_>> = rows.collect();
     impact_notes(names, &rows, impact::MOST).into_iter().map(|note| note.text).collect()
+}
+
+/// Where the time of a benchmark went: at most three lines, quoted because they name functions.
+fn times(names: &Names<'_>, TimeLines { benchmark, lines, .. }: &TimeLines) -> Item {
+    const MOST: usize = 3;
+    let lines = lines.iter().take(MOST).map(|line| quoted(line));
+    Item::new(Text::from_name(names.name(benchmark)), Block::list(lines))
 }
 
 fn failed_target(FailedTarget { target, error }: &FailedTarget) -> Text {

@@ -231,6 +231,20 @@ fn written_comparison_is_read_back_with_primary_rows() {
 }
 
 #[test]
+fn comment_has_at_most_three_lines_for_a_benchmark_and_quotes_them() {
+    let mut document = document(&[row("a", "regressed", 0.1)]);
+    let lines = json!(["slower because of @someone", "two", "three", "four"]);
+    let benchmark = json!(benchmark("a"));
+    let mut times = json!({ "base_ns": 441.0, "head_ns": 482.0, "lines": lines });
+    times.as_object_mut().unwrap().extend(benchmark.as_object().unwrap().clone());
+    document["times"] = json!([times]);
+    let comparison = Comparisons::parse(&document.to_string()).unwrap();
+    let text = page(&comparison, &Links::default(), COMMENT_ROOM);
+    assert!(text.contains("`slower because of @someone`") && text.contains("`three`"), "{text}");
+    assert!(!text.contains("four"), "{text}");
+}
+
+#[test]
 fn row_that_is_not_primary_does_not_fail_the_job() {
     let report = counted_beside_times();
     let policy = ExitPolicy::default();

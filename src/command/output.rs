@@ -4,7 +4,7 @@
 use std::{
     collections::HashSet,
     fs::{self, OpenOptions},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use tracing::info_span;
@@ -25,6 +25,9 @@ pub struct Output<'p> {
     files: OutputFiles<'p>,
 }
 
+/// The pictures of a benchmark: only one report has some.
+const PICTURES: &str = "only `diff BASE HEAD --explain BENCH` draws pictures";
+
 impl<'p> Output<'p> {
     /// Selects standard output only, in this format.
     pub fn new(format: Format) -> Result<Self> {
@@ -33,6 +36,15 @@ impl<'p> Output<'p> {
 
     /// Selects standard output in this format, and these files.
     pub fn with_files(format: Format, files: &'p [OutputFile]) -> Result<Self> {
+        if let Some(OutputFile { path, .. }) = files.iter().find(|one| one.format == Format::Svg) {
+            let what = format!("cannot write the report {}", path.display());
+            return Err(Error::new(Exit::Usage, what).cause(PICTURES));
+        }
+        Self::with_pictures(format, files)
+    }
+
+    /// The same for a report with pictures.
+    pub fn with_pictures(format: Format, files: &'p [OutputFile]) -> Result<Self> {
         Ok(Self { format, files: OutputFiles::check(files)? })
     }
 
@@ -70,12 +82,27 @@ impl<'a> OutputFiles<'a> {
     /// Writes the report to each file, in the format of its extension and without colors.
     pub fn write(&self, report: &dyn Report) -> Result<()> {
         for OutputFile { path, format } in self.0 {
-            let text = secrets::text(render_file(report, *format)?.as_bytes());
-            fs::write(path, text)
-                .context(Exit::Usage, || format!("cannot write the report {}", path.display()))?;
+            if *format == Format::Svg {
+                for (end, picture) in report.pictures()? {
+                    write(&with_end(path, end), &picture)?;
+                }
+            } else {
+                write(path, &render_file(report, *format)?)?;
+            }
         }
         Ok(())
     }
+}
+
+fn write(path: &Path, text: &str) -> Result<()> {
+    fs::write(path, secrets::text(text.as_bytes()))
+        .context(Exit::Usage, || format!("cannot write the report {}", path.display()))
+}
+
+/// The path with these letters before its extension: `a-base.svg`.
+fn with_end(path: &Path, end: &str) -> PathBuf {
+    let name = path.file_stem().unwrap_or_default().to_string_lossy() + end;
+    path.with_file_name(format!("{name}.svg"))
 }
 
 fn check(path: &Path) -> Result<()> {

@@ -68,8 +68,10 @@ pub enum Event<'e> {
         /// The number of layouts.
         layouts: usize,
     },
-    /// Changes of instruction counts are explained by function.
+    /// Changes of times or of instruction counts are explained by function.
     Explaining {
+        /// The name of what changed.
+        what: &'static str,
         /// The number of explained benchmarks.
         benchmarks: usize,
         /// The number of benchmarks that are left out because they changed less.

@@ -1,4 +1,4 @@
-//! The functions of two versions by bench target, and how they explain changed instruction counts.
+//! The functions of two versions by bench target, and how they explain changed times and instruction counts.
 
 use rbench_code::{
     callgrind::{self, Explanation, Side},
@@ -6,12 +6,16 @@ use rbench_code::{
     impact::Impact,
 };
 
-use super::{Event, Observer};
+use super::{
+    Event, Observer,
+    explained_time::{ExplainedTime, explain_time},
+    request::ExplainedRows,
+};
 use crate::{
     builds::changed_dependencies,
     error::{Error, Exit, Result},
     measure::{ListedVersion, Runner},
-    model::{BenchTarget, Benchmark, DependencyChange, Metric, Version},
+    model::{BenchTarget, Benchmark, DependencyChange, Metric, Unit, Version},
     process::counting::find_valgrind,
     verdict::{DecidedRow, VerdictKind},
 };
@@ -52,18 +56,65 @@ pub fn explain_changed(
     rows: &[DecidedRow],
     observer: &dyn Observer,
 ) -> Result<Vec<ExplainedBenchmark>> {
-    let changed = changed(rows, |benchmark| versions[1].can_be_profiled(benchmark));
+    let is_meant = |row: &DecidedRow| {
+        row.metric.as_ref() == Some(&Metric::instructions())
+            && VerdictKind::new(&row.verdict).is_change()
+            && versions[1].can_be_profiled(&row.benchmark)
+    };
+    explain_rows(
+        runner,
+        versions,
+        changed(rows, is_meant),
+        "instructions",
+        observer,
+        &|functions, row| {
+            let impact = row.impact.clone().unwrap_or_default();
+            explain(runner, versions, functions, &row.benchmark, impact)
+        },
+    )
+}
+
+/// Explains in time the benchmarks that regressed most, or also those that improved. One that cannot be explained causes
+/// only a warning.
+pub fn explain_changed_times(
+    runner: &Runner<'_>,
+    versions: &[ListedVersion; 2],
+    rows: &[DecidedRow],
+    which: ExplainedRows,
+    observer: &dyn Observer,
+) -> Result<Vec<ExplainedTime>> {
+    let is_meant = |row: &DecidedRow| {
+        let kind = VerdictKind::new(&row.verdict);
+        let is_time = row.metric.as_ref().is_some_and(|one| one.unit == Unit::Nanoseconds);
+        is_time
+            && kind.is_change()
+            && (kind == VerdictKind::Regressed || which == ExplainedRows::Changed)
+    };
+    explain_rows(runner, versions, changed(rows, is_meant), "time", observer, &|functions, row| {
+        let (impact, benchmark) = (row.impact.clone().unwrap_or_default(), &row.benchmark);
+        let change = row.decisive().map(|stage| stage.assessment.change);
+        explain_time(runner, versions, functions, benchmark, impact, change)
+    })
+}
+
+fn explain_rows<T>(
+    runner: &Runner<'_>,
+    versions: &[ListedVersion; 2],
+    changed: Vec<&DecidedRow>,
+    what: &'static str,
+    observer: &dyn Observer,
+    explain: &dyn Fn(&Functions, &DecidedRow) -> Result<T>,
+) -> Result<Vec<T>> {
     if changed.is_empty() {
         return Ok(Vec::new());
     }
     let (shown, left_out) = changed.split_at(changed.len().min(MOST));
     let (benchmarks, left_out) = (shown.len(), left_out.len());
-    observer.compare_event(Event::Explaining { benchmarks, left_out });
+    observer.compare_event(Event::Explaining { what, benchmarks, left_out });
     let functions = Functions::load(runner, versions)?;
     let mut explained = Vec::new();
     for row in shown {
-        let impact = row.impact.clone().unwrap_or_default();
-        match explain(runner, versions, &functions, &row.benchmark, impact) {
+        match explain(&functions, row) {
             Ok(report) => explained.push(report),
             Err(error) if error.exit() == Exit::Interrupted => return Err(error),
             Err(error) => observer.compare_event(Event::Warning(&error.to_string())),
@@ -81,10 +132,7 @@ pub fn explain(
     benchmark: &Benchmark,
     impact: Impact,
 ) -> Result<ExplainedBenchmark> {
-    let target = benchmark.bench_target();
-    let sets = functions.target_functions(&target).ok_or_else(|| {
-        Error::new(Exit::Internal, format!("the functions of {target} are not known"))
-    })?;
+    let sets = functions.sets_of(benchmark)?;
     let profiles = runner.profiles(versions, benchmark)?;
     let side = |version: usize| Side { profile: &profiles[version], functions: sets[version] };
     let [base, head] = versions;
@@ -98,14 +146,9 @@ pub fn explain(
     })
 }
 
-/// The rows of instructions that changed, the largest change first.
-fn changed(rows: &[DecidedRow], can_be_profiled: impl Fn(&Benchmark) -> bool) -> Vec<&DecidedRow> {
-    let is_changed = |row: &&DecidedRow| {
-        row.metric.as_ref() == Some(&Metric::instructions())
-            && VerdictKind::new(&row.verdict).is_change()
-            && can_be_profiled(&row.benchmark)
-    };
-    let mut changed: Vec<&DecidedRow> = rows.iter().filter(is_changed).collect();
+/// These rows, the largest change first.
+fn changed(rows: &[DecidedRow], is_meant: impl Fn(&DecidedRow) -> bool) -> Vec<&DecidedRow> {
+    let mut changed: Vec<&DecidedRow> = rows.iter().filter(|row| is_meant(row)).collect();
     changed.sort_by(|one, other| size(other).total_cmp(&size(one)));
     changed
 }
@@ -144,6 +187,14 @@ impl Functions {
             version.iter().position(|(other, _)| other == target)
         };
         Some([&base[of(base)?].1, &head[of(head)?].1])
+    }
+
+    /// The functions of a benchmark's bench target in base and head.
+    pub(super) fn sets_of(&self, benchmark: &Benchmark) -> Result<[&FunctionSet; 2]> {
+        let target = benchmark.bench_target();
+        self.target_functions(&target).ok_or_else(|| {
+            Error::new(Exit::Internal, format!("the functions of {target} are not known"))
+        })
     }
 
     /// The bench targets that only the base has, and those that only the head has.

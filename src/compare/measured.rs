@@ -155,6 +155,10 @@ impl PairMeasurement<'_, '_> {
             let listed = all_benchmarks(runner, &versions[HEAD]);
             outcome.idle = acceptances.idle(&rows, compared, listed.as_deref())?;
         }
+        if let Some(which) = request.explains_time {
+            outcome.time_explanations =
+                explanations::explain_changed_times(runner, versions, &rows, which, *observer)?;
+        }
         rows.sort_by_key(|row| chosen.common.iter().position(|one| *one == row.benchmark));
         outcome.rows = rows;
         Ok(outcome)

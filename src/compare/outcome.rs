@@ -10,7 +10,10 @@ use rbench_stats::Criteria;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{explanations::ExplainedBenchmark, sizes::TargetSizes, warning::Warning};
+use super::{
+    explained_time::ExplainedTime, explanations::ExplainedBenchmark, sizes::TargetSizes,
+    warning::Warning,
+};
 use crate::{
     error::Exit,
     model::{
@@ -64,7 +67,9 @@ pub struct Outcome {
     pub audit: Option<Audited>,
     /// Explanations of changed instruction counts, if they were requested.
     pub explanations: Vec<ExplainedBenchmark>,
-    /// The benchmarks that can be explained on this machine.
+    /// Explanations of changed times, if they were requested.
+    pub time_explanations: Vec<ExplainedTime>,
+    /// The benchmarks whose instruction counts can be explained on this machine.
     pub explainable: Vec<Benchmark>,
     /// The sizes of executables, if these are compared.
     pub sizes: Vec<TargetSizes>,

@@ -32,6 +32,8 @@ pub struct Request {
     pub identifies: bool,
     /// True to explain changed instruction counts by function.
     pub explains: bool,
+    /// The benchmarks whose changed times are explained by function, if any.
+    pub explains_time: Option<ExplainedRows>,
     /// True to spend what is left of the budget on benchmarks that were skipped, to check that.
     pub audits: bool,
     /// True to measure nothing and report only the plan.
@@ -49,6 +51,15 @@ pub enum Benchmarks {
     These(Vec<Benchmark>),
 }
 
+/// The benchmarks whose changed times are explained.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExplainedRows {
+    /// Those that regressed.
+    Regressed,
+    /// Those that regressed or improved.
+    Changed,
+}
+
 impl Request {
     /// A request to measure the affected benchmarks of base and head, and to decide.
     pub const fn new(versions: [Version; 2], verdicts: VerdictSettings) -> Self {
@@ -61,6 +72,7 @@ impl Request {
             reuses: false,
             identifies: false,
             explains: false,
+            explains_time: None,
             audits: false,
             only_plan: false,
         }

@@ -37,7 +37,9 @@ impl Observer for Console {
                 self.line(&format!("audit: measuring {measured} of {skipped} all the same"));
             }
             Event::CountsVary { varying: some, of, layouts } => varying(self, some, of, layouts),
-            Event::Explaining { benchmarks, left_out } => explaining(self, benchmarks, left_out),
+            Event::Explaining { what, benchmarks, left_out } => {
+                explaining(self, what, benchmarks, left_out);
+            }
             Event::Note(note) => self.line(&format!("note: {note}")),
             Event::Warning(warning) => self.line(&format!("warning: {warning}")),
         }
@@ -152,13 +154,13 @@ fn confirmation(console: &Console, benchmarks: usize, seeds: &[LayoutSeed]) {
 }
 
 /// Prints that benchmarks whose instruction counts changed are being explained.
-fn explaining(console: &Console, benchmarks: usize, left_out: usize) {
+fn explaining(console: &Console, what: &str, benchmarks: usize, left_out: usize) {
     let left_out = match left_out {
         0 => String::new(),
         more => format!(" ({more} more changed by less)"),
     };
     let whom = count(benchmarks, "benchmark");
-    console.line(&format!("explaining where the instructions of {whom} went{left_out}"));
+    console.line(&format!("explaining where the {what} of {whom} went{left_out}"));
 }
 
 #[cfg(test)]

@@ -14,12 +14,20 @@ pub enum Format {
     Markdown,
     /// For browsers: one file that needs no network.
     Html,
+    /// Pictures, of reports that have some.
+    #[value(skip)]
+    Svg,
 }
 
 impl Format {
     /// The file extensions of each format.
-    pub const EXTENSIONS: [(&str, Self); 4] =
-        [("html", Self::Html), ("json", Self::Json), ("md", Self::Markdown), ("txt", Self::Text)];
+    pub const EXTENSIONS: [(&str, Self); 5] = [
+        ("html", Self::Html),
+        ("json", Self::Json),
+        ("md", Self::Markdown),
+        ("txt", Self::Text),
+        ("svg", Self::Svg),
+    ];
 }
 
 /// True for the address of a page that can stand in a link of Markdown or HTML without quoting, whoever wrote it.

@@ -56,6 +56,8 @@ pub enum Block {
     /// Drawings in SVG, shown only on a page: elsewhere, plots are [verbatim](Self::Verbatim). The
     /// code that draws them escapes their texts.
     Drawings(Vec<String>),
+    /// A wide drawing in SVG with its caption, shown only on a page. The code that draws it escapes its texts.
+    Figure(Text, String),
     Steps(Vec<Step>),
     /// Details for some readers: folded if the medium can fold.
     Details(Text, Vec<Self>),

@@ -51,6 +51,11 @@ pub trait Report {
     /// see `schemas/`.
     fn json(&self) -> Result<String>;
 
+    /// The report as pictures in SVG, each with what its file's name has before the extension; only one has any.
+    fn pictures(&self) -> Result<Vec<(&'static str, String)>> {
+        Ok(Vec::new())
+    }
+
     /// The report for a terminal of this width, with escape sequences for the roles of texts.
     fn text(&self, columns: usize) -> String {
         render::text(&self.document(Medium::Terminal { columns }), columns)
@@ -78,6 +83,10 @@ impl Format {
             Self::Markdown => Ok(report.markdown()),
             Self::Json => report.json(),
             Self::Html => report.html(),
+            Self::Svg => {
+                let pictures = report.pictures()?;
+                Ok(pictures.into_iter().next().map_or_else(String::new, |(_, picture)| picture))
+            }
         }
     }
 }

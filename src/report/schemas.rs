@@ -11,14 +11,15 @@ use super::{
 };
 
 /// Every schema file and its schema.
-fn all() -> [(&'static str, Schema); 14] {
+fn all() -> [(&'static str, Schema); 15] {
     [
         ("build", schema::<build::BuildReport>("build")),
         ("compare", root::<compare::Comparisons>("compare")),
         ("diagnose", schema::<diagnose::DiagnosisReport>("diagnose")),
         ("diff", schema::<diff::DiffReport>("diff")),
         ("doctor", schema::<doctor::DoctorReport>("doctor")),
-        ("explain", schema::<explain::Explained<'_>>("diff --explain")),
+        ("explain", schema::<explain::Explained<'_>>("diff --explain BENCH --by instructions")),
+        ("explain-time", schema::<explain::time::TimeFields<'_>>("diff --explain BENCH")),
         ("bisect", schema::<bisect::Bisect<'_>>("bisect")),
         ("history", schema::<history::page::History<'_>>("history")),
         ("list", schema::<list::ListReport>("list")),

@@ -3,13 +3,23 @@
 
 use std::{fs, path::Path, rc::Rc};
 
+use rbench_code::{
+    callgrind::{Code, Function, Place},
+    elf::{Cause, ChangedFunction, FunctionSet, Name as FunctionName, SizedFunction, instance_of},
+    impact::Impact,
+    samples::{
+        self, Caller, Frame, SampledExecution, SampledStack, SampledState, SampledThread, Side,
+        TimeProfile,
+    },
+};
 use rbench_stats::{
-    Assessment, Criteria, Estimator, Measurements, Pairing, Power, Summary, decide_counts,
+    Assessment, Change, Criteria, Estimator, Measurements, Pairing, Power, Summary, decide_counts,
 };
 
 use super::{Report, escape::is_hidden, style};
 use crate::{
     cli::{Cli, Command},
+    compare::ExplainedTime,
     model::{Absence, BenchTarget, Benchmark, Machine, Metric, Name, RemovedBenchmark, Version},
     shell::CommandLine,
     verdict::{Advice, DecidedRow, DecidedStage, Progress, Repetition},
@@ -185,4 +195,108 @@ pub fn assert_keeps(schema: &str, report: &dyn Report) {
         .map(|error| format!("{}: {error}", error.instance_path()))
         .collect();
     assert_eq!(errors, [""; 0]);
+}
+
+/// An explanation of a benchmark that became 41 ns slower: a function of the same code that a changed one calls, one that
+/// is new, one that is not inlined any more, the kernel, and another thread. `name` is that of the changed function.
+pub fn explained_time(name: &str) -> ExplainedTime {
+    const PAIRS: u64 = 10;
+    let program = |symbol: &str| Function {
+        name: FunctionName::demangle(symbol),
+        place: Place::Program(instance_of(symbol)),
+    };
+    let library = |symbol: &str| Function {
+        name: FunctionName::demangle(symbol),
+        place: Place::Library("libc.so.6".to_owned()),
+    };
+    let functions = [
+        program("bench::iter"),
+        program("lexer::tokens"),
+        program(name),
+        program("lexer::next_token"),
+        program("alloc::raw_vec::grow_one"),
+        program("lexer::digits"),
+        library("__write"),
+        program("worker::hash"),
+    ];
+    // The frames, the samples of a pair in base and head, the state, and whether it is another thread.
+    let stacks: [(&[usize], [u64; 2], SampledState, bool); 9] = [
+        (&[0], [40, 40], SampledState::Working, false),
+        (&[0, 1], [900, 700], SampledState::Working, false),
+        (&[0, 1, 5], [0, 240], SampledState::Working, false),
+        (&[0, 1, 2], [800, 801], SampledState::Working, false),
+        (&[0, 1, 2, 3], [2000, 2280], SampledState::Working, false),
+        (&[0, 1, 2, 4], [0, 60], SampledState::Working, false),
+        (&[0, 1, 6], [500, 530], SampledState::InKernel, false),
+        (&[0, 1, 6], [170, 170], SampledState::Waiting, false),
+        (&[7], [300, 420], SampledState::Working, true),
+    ];
+    let profile = |version: usize| {
+        let execution = |pair: u64| {
+            let stacks = stacks.iter().map(|(frames, samples, state, is_other)| SampledStack {
+                frames: frames
+                    .iter()
+                    .map(|&function| Frame { function, is_inlined: false })
+                    .collect(),
+                thread: if *is_other { SampledThread::Other } else { SampledThread::Measuring },
+                state: *state,
+                samples: samples[version] + pair % 2,
+            });
+            let stacks: Vec<SampledStack> = stacks.filter(|stack| stack.samples > 1).collect();
+            let measuring = stacks.iter().filter(|one| one.thread == SampledThread::Measuring);
+            let time = measuring.map(|stack| stack.samples as f64 / 10.0).sum();
+            SampledExecution { time, stacks, dropped: 0, cut: 90 }
+        };
+        TimeProfile {
+            functions: functions.to_vec(),
+            executions: (0..PAIRS).map(execution).collect(),
+        }
+    };
+    let estimate = |differences: &[f64]| {
+        let mean = differences.iter().sum::<f64>() / differences.len() as f64;
+        let p = if mean.abs() > 0.3 { 1e-9 } else { 0.5 };
+        samples::Change { mean, low: mean - 0.4, high: mean + 0.4, p }
+    };
+    let (profiles, set) = ([profile(0), profile(1)], FunctionSet::default());
+    let side = |version: usize| Side { profile: &profiles[version], functions: &set };
+    let mut explanation = samples::explain([side(0), side(1)], &estimate).unwrap();
+    let changed = |at: usize| {
+        let (name, instance) =
+            (functions[at].name.clone(), instance_of(functions[at].name.as_str()));
+        Code::Changed(Box::new(ChangedFunction {
+            name,
+            instance,
+            base_instance: instance,
+            base_size: 16,
+            head_size: 16,
+            base_stack: None,
+            head_stack: None,
+            cause: Cause::Code,
+            callees_gained: Vec::new(),
+            callees_lost: Vec::new(),
+        }))
+    };
+    let new = SizedFunction { name: functions[4].name.clone(), instance: 4, size: 16, stack: None };
+    let codes = [Code::Same, changed(1), changed(2), Code::Same, Code::OnlyHead(new)];
+    for one in &mut explanation.functions {
+        let at = functions.iter().position(|function| function.name == one.name).unwrap();
+        one.code = codes.get(at).cloned().unwrap_or(Code::Unknown);
+        let caller = match (at, one.state) {
+            (3, _) => Some(2),
+            (6, SampledState::InKernel) => Some(1),
+            _ => None,
+        };
+        one.changed_caller =
+            caller.map(|at| Caller { name: functions[at].name.clone(), code: codes[at].clone() });
+    }
+    ExplainedTime {
+        base: version("main", 'a'),
+        head: version("HEAD", 'b'),
+        benchmark: benchmark(name),
+        explanation,
+        verdict: Some(Change { estimate: 0.09, low: 0.085, high: 0.095 }),
+        overhead: Some(0.0123),
+        impact: Impact::default(),
+        dependencies: Vec::new(),
+    }
 }

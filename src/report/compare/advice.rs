@@ -100,27 +100,30 @@ impl ComparisonReport {
         })
     }
 
-    /// The command that explains a slowdown by its instructions, if functions that it is known to
-    /// execute may account for it.
+    /// The command that explains a slowdown by its functions, if functions that it is known to
+    /// execute may account for it, and that was not done yet.
     fn explain(&self) -> Option<Step> {
-        let executes_as_many = |benchmark: &Benchmark| {
-            self.with_verdict(VerdictKind::Unchanged)
-                .any(|row| row.benchmark == *benchmark && has_metric(row, is_instructions))
-        };
+        let explained = &self.outcome.time_explanations;
         let is_meant = |row: &&DecidedRow| {
+            let can_be_counted = self.outcome.explainable.contains(&row.benchmark);
+            let is_new = explained.iter().all(|one| one.benchmark != row.benchmark);
             row.impact.as_ref().is_some_and(|impact| !impact.functions.is_empty())
-                && (has_metric(row, is_time) || has_metric(row, is_instructions))
-                && self.outcome.explainable.contains(&row.benchmark)
-                && !executes_as_many(&row.benchmark)
+                && (has_metric(row, is_time) && is_new
+                    || has_metric(row, is_instructions) && can_be_counted)
         };
         let row = self.regressed().into_iter().find(is_meant)?;
         let mut options = vec![("explain", Some(row.benchmark.name.id.as_str()))];
+        let mut what = "take more time";
+        if has_metric(row, is_instructions) {
+            options.push(("by", Some("instructions")));
+            what = "execute more instructions";
+        }
         options.extend(self.target_options(&row.benchmark));
         let [base, head] = [&self.outcome.base, &self.outcome.head].map(Version::revision_arg);
         Some(Step {
             command: self.command_line.suggest("diff", &[&base, &head], &options),
             purpose: format!(
-                "show which functions of {} execute more instructions",
+                "show which functions of {} {what}",
                 self.names().name(&row.benchmark)
             ),
         })

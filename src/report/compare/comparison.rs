@@ -10,6 +10,7 @@ use super::{CompareReport, ComparisonReport, GeometricMean, WarningFields};
 use crate::report::{
     SCHEMA_VERSION,
     document::Step,
+    explain::time::TimeLines,
     json::{self, Change, Estimate, Measured, Reason, Shares},
     names::{Names, metric_name},
     quantity::{self, changed, exact, range},
@@ -73,6 +74,9 @@ pub struct Comparison {
     pub(crate) partition: Option<Partition>,
     /// Benchmarks of both versions, one for each metric, in the order of definition.
     pub(crate) benchmarks: Vec<Row>,
+    /// Where the time of changed benchmarks went, if that was requested.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) times: Vec<TimeLines>,
     /// With the metric `size`: one for each bench target of both versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) sizes: Vec<TargetSizes>,
@@ -250,6 +254,7 @@ impl ComparisonReport {
             dependencies: outcome.dependencies.clone(),
             partition: outcome.partition,
             benchmarks: outcome.rows.iter().map(|row| self.row(row)).collect(),
+            times: outcome.time_explanations.iter().map(TimeLines::from).collect(),
             sizes: outcome.sizes.clone(),
             added: outcome.added.clone(),
             removed: outcome.removed.clone(),

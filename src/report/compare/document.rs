@@ -12,7 +12,7 @@ use super::{
     warning::{cause, consequence, sentence},
 };
 use crate::report::{
-    document::{Block, Document, Medium, Text},
+    document::{Block, Document, Item, Medium, Text},
     escape::escape_untrusted,
     grouped,
     impact::MOST,
@@ -23,7 +23,7 @@ use crate::report::{
     table::{Table, shorten},
 };
 use crate::{
-    compare::{ComparedExperiment, Outcome, Warning},
+    compare::{ComparedExperiment, ExplainedTime, Outcome, Warning},
     model::{Absence, Benchmark, FailedTarget, Metric, Mode, REFUSED, Variant, Version},
     verdict::{DecidedRow, DecidedStage, Verdict, VerdictKind},
 };
@@ -117,6 +117,7 @@ impl ComparisonReport {
             urgent: self.warning_blocks(&self.warnings_on_what_was_compared()),
             table: heading.into_iter().chain(table).collect(),
             notes,
+            times: self.times(|one| [vec![one.totals()], one.lines()].concat()),
             steps: self.few_steps(),
             ..Parts::default()
         }
@@ -147,6 +148,7 @@ impl ComparisonReport {
             urgent: self.warning_blocks(&urgent),
             table: Block::table(self.table(&loud, true)).into_iter().collect(),
             notes: self.evidence().into_iter().chain(changed).collect(),
+            times: self.times(ExplainedTime::brief),
             reasons: self.other_reasons(&loud),
             calm,
             sizes: self.size_texts(),
@@ -262,6 +264,15 @@ impl ComparisonReport {
             texts.extend(undecided(VerdictKind::Unchanged, self.too_small_note()));
         }
         texts
+    }
+
+    /// An entry for each benchmark whose change in time is explained.
+    fn times(&self, lines: impl Fn(&ExplainedTime) -> Vec<Text>) -> Vec<Item> {
+        let names = self.names();
+        let item = |one: &ExplainedTime| {
+            Item::new(Text::from_name(names.name(&one.benchmark)), Block::paragraph(lines(one)))
+        };
+        self.outcome.time_explanations.iter().map(item).collect()
     }
 
     fn remarks(&self, is_brief: bool) -> Vec<Text> {

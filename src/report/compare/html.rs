@@ -5,7 +5,10 @@ use askama::Template;
 use rbench_code::impact::Impact;
 use rbench_stats::{BuildSummary, Interval, Summary};
 
-use super::{CompareReport, ComparisonReport, Parts, name};
+use super::{
+    CompareReport, ComparisonReport, Parts, name,
+    notes::{has_metric, is_time},
+};
 use crate::report::{
     Report as _,
     document::{Block, Text, capitalised},
@@ -19,7 +22,7 @@ use crate::report::{
     sentence,
 };
 use crate::{
-    compare::{ExplainedBenchmark, Outcome},
+    compare::{ExplainedBenchmark, ExplainedTime, Outcome},
     error::Result,
     model::{Metric, Unit},
     verdict::{DecidedRow, DecidedStage, VerdictKind},
@@ -75,6 +78,8 @@ struct Row {
     time: Option<(Times, [String; 2])>,
     notes: Vec<String>,
     functions: Vec<String>,
+    /// The times while sampled, and the functions that account for their change.
+    times: Option<(String, String)>,
     /// The total, and the functions that account for the change in instructions.
     explanation: Option<(String, String)>,
 }
@@ -147,6 +152,7 @@ impl ComparisonReport {
         let [before, _, after] = Parts {
             summary: self.mean_texts().map(Text::from).collect(),
             notes: self.other_reasons(&[]),
+            times: Vec::new(),
             reasons: Vec::new(),
             calm: None,
             ..self.page()
@@ -236,8 +242,17 @@ impl ComparisonReport {
             time: time(row),
             notes: together.into_iter().chain(shares_note(stage)).chain(impact_note).collect(),
             functions,
+            times: self.times_html(row),
             explanation: self.explanation_html(row),
         }
+    }
+
+    /// The functions that account for a change in time, for the row of that time.
+    fn times_html(&self, row: &DecidedRow) -> Option<(String, String)> {
+        let is_of =
+            |one: &&ExplainedTime| one.benchmark == row.benchmark && has_metric(row, is_time);
+        let explained = self.outcome.time_explanations.iter().find(is_of)?;
+        Some((explained.totals().plain(), section_blocks(explained.details())))
     }
 
     /// The functions that account for a change in instructions, for the row of that count.

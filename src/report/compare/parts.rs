@@ -1,6 +1,6 @@
 //! The order of the document of a comparison, the same in every medium.
 
-use crate::report::document::{Block, Step, Text};
+use crate::report::document::{Block, Item, Step, Text};
 
 /// The parts of the document of a comparison. A part that a medium has no room for stays empty.
 #[derive(Default)]
@@ -15,6 +15,8 @@ pub struct Parts {
     pub table: Vec<Block>,
     /// Evidence, failures and causes of these rows.
     pub notes: Vec<Text>,
+    /// Where the time of changed rows went.
+    pub times: Vec<Item>,
     /// Their reasons in full.
     pub reasons: Vec<Text>,
     /// The other rows.
@@ -39,6 +41,7 @@ impl Parts {
         let before = Block::paragraph(self.summary).into_iter().chain(Block::list(self.changes));
         let after = Block::list(self.notes)
             .into_iter()
+            .chain(Block::list(self.times))
             .chain(Block::folded("the reasons", self.reasons))
             .chain(self.calm)
             .chain(Block::folded("where the bytes are", self.sizes))

@@ -31,7 +31,8 @@ use crate::{
         PLAIN_COLUMNS, style,
         testing::{
             HOSTILE, assert_harmless, assert_keeps, benchmark, counted, decided_row,
-            decided_row_in, given, inconclusive, machine, memory, removed, target, version,
+            decided_row_in, explained_time, given, inconclusive, machine, memory, removed, target,
+            version,
         },
     },
     verdict::{ByMean, DecidedRow, Interleaving, Repetition, Verdict},

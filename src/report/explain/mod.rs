@@ -1,4 +1,7 @@
-//! The report of `diff --explain`: the functions that account for a change in a benchmark's instructions.
+//! The report of `diff --explain --by instructions`: the functions that account for a change in a benchmark's
+//! instructions.
+
+pub(crate) mod time;
 
 use rbench_code::{
     callgrind::{Callee, Code, FunctionDifference, Place},

@@ -62,6 +62,12 @@ fn block(block: &Block, heading: &str) -> String {
             format!("<pre tabindex=0>{}</pre>\n", escaped_lines(text))
         }
         Block::Drawings(drawings) => format!("<div class=charts>{}</div>\n", drawings.concat()),
+        Block::Figure(caption, drawing) => {
+            let caption = sentence(caption);
+            format!(
+                "<figure><figcaption>{caption}</figcaption><div class=scroll tabindex=0>{drawing}</div></figure>\n"
+            )
+        }
         Block::Steps(steps) => {
             let steps: String = steps.iter().map(step).collect();
             format!("<h3>Next steps</h3>\n<dl class=steps>{steps}</dl>\n")

@@ -101,7 +101,7 @@ impl Pieces {
                 let end = if text.ends_with('\n') { "" } else { "\n" };
                 self.fixed(fenced_as(language, &format!("{text}{end}")));
             }
-            Block::Drawings(_) => {}
+            Block::Drawings(_) | Block::Figure(..) => {}
             Block::Steps(steps) => {
                 let steps = steps.iter().map(step);
                 let steps: Vec<String> = steps.filter(|step| step.len() <= LARGEST_STEP).collect();

@@ -26,7 +26,8 @@ pub fn text(document: &Document, columns: usize) -> String {
 
 fn blocks(out: &mut String, all: &[Block], columns: usize) {
     let mut previous = None;
-    for block in all.iter().filter(|block| !matches!(block, Block::Drawings(_))) {
+    for block in all.iter().filter(|block| !matches!(block, Block::Drawings(_) | Block::Figure(..)))
+    {
         if !out.is_empty() && !joins(previous, block) {
             out.push('\n');
         }
@@ -69,7 +70,7 @@ fn render_block(block: &Block, columns: usize) -> String {
         }
         Block::Table(table) => table.fit(columns),
         Block::Verbatim(Verbatim { text, .. }) => lines(&escape_untrusted_lines(text)),
-        Block::Drawings(_) => String::new(),
+        Block::Drawings(_) | Block::Figure(..) => String::new(),
         Block::Steps(steps) => {
             let head = paint(Role::Head, "next steps");
             let step = |Step { purpose, command }: &Step| {

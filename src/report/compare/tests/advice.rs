@@ -142,11 +142,16 @@ fn explain_is_suggested_for_a_slowdown_with_changed_functions() {
     };
     assert_eq!(step(&report).unwrap(), format!("{command} --package parser --bench work"));
 
-    let same = counted(&Metric::instructions(), "a b", 100.0, 100.0);
+    let impact = row.impact.clone();
+    let more = DecidedRow { impact, ..counted(&Metric::instructions(), "a b", 100.0, 120.0) };
+    let more = |outcome| shown(Outcome { rows: vec![more.clone()], ..outcome });
+    let counted = format!("{command} --by instructions");
+    assert_eq!(step(&more(report.outcome.clone())), Some(counted));
+    let explained = vec![explained_time("a b")];
     for report in [
-        shown(Outcome { explainable: Vec::new(), ..report.outcome.clone() }),
+        more(Outcome { explainable: Vec::new(), ..report.outcome.clone() }),
         shown(Outcome { rows: vec![slower("a b", Vec::new())], ..report.outcome.clone() }),
-        shown(Outcome { rows: vec![row, same], ..report.outcome }),
+        shown(Outcome { rows: vec![row], time_explanations: explained, ..report.outcome.clone() }),
     ] {
         assert_eq!(step(&report), None);
     }

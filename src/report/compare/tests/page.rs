@@ -80,6 +80,26 @@ fn explanation_is_in_the_row_of_instructions_only() {
 }
 
 #[test]
+fn time_is_explained_in_its_row_below_the_table_and_for_programs() {
+    let counted = decided_row_in(&Metric::instructions(), "a", 100.0, &[1.5, 1.5], 0.0, 0.001);
+    let rows = vec![decided_row("a", 441.0, &[1.09, 1.09], 0.001, 0.0001), counted];
+    let report = shown(Outcome { rows, time_explanations: vec![explained_time("a")], ..nothing() });
+    let page = report.html().unwrap();
+    assert_eq!(page.matches("<p>Where the time went: 441 ns").count(), 1, "{page}");
+    assert_eq!(page.matches("<svg class=flame").count(), 1);
+    let text = style::plain(&report.text(100));
+    let lines: Vec<&str> = text.lines().collect();
+    let at = lines.iter().position(|line| *line == "a").unwrap_or_else(|| panic!("{text}"));
+    assert!(lines[at + 1].starts_with("  441 ns -> 482 ns while sampled: +9.34 %"), "{text}");
+    assert!(lines[at + 2].starts_with("  slower because of lexer::next_token +28.0 ns"), "{text}");
+    let markdown = report.markdown();
+    assert!(markdown.contains("- `a`") && !markdown.contains("grow_one"), "{markdown}");
+    assert_keeps("compare", &report);
+    let json: serde_json::Value = serde_json::from_str(&report.json().unwrap()).unwrap();
+    assert_eq!(json["times"][0]["lines"].as_array().unwrap().len(), 2);
+}
+
+#[test]
 fn joint_conclusion_is_in_a_list_and_in_both_rows() {
     let counted =
         |factor| decided_row_in(&Metric::instructions(), "a", 100.0, &[factor, factor], 0.0, 0.0);

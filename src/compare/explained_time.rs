@@ -1,0 +1,123 @@
+//! How the time of a benchmark changed, function by function: the profiles of both versions are sampled and compared.
+
+use rbench_code::{
+    impact::Impact,
+    samples::{self, Explanation, Side},
+};
+use rbench_stats::{
+    Change, Moments,
+    distribution::{t_quantile, t_survival},
+};
+
+use super::Functions;
+use crate::{
+    builds::changed_dependencies,
+    error::{Error, Exit, Result},
+    measure::{ListedVersion, Runner},
+    model::{Benchmark, DependencyChange, Version},
+};
+
+/// The confidence of the intervals.
+const CONFIDENCE: f64 = 0.95;
+
+/// The explanation of a benchmark's changed time, function by function.
+#[derive(Clone, Debug)]
+pub struct ExplainedTime {
+    /// The version that the other is compared with.
+    pub base: Version,
+    /// The other version.
+    pub head: Version,
+    /// The benchmark.
+    pub benchmark: Benchmark,
+    /// The times of its functions in measurements that were sampled.
+    pub explanation: Explanation,
+    /// The change that the verdict is about, of measurements that were not sampled; absent without a verdict.
+    pub verdict: Option<Change>,
+    /// The additional time of a sampled measurement as a share of an unsampled one, if known.
+    pub overhead: Option<f64>,
+    /// The impact of the changes on it, including its set-up.
+    pub impact: Impact,
+    /// The packages whose versions differ.
+    pub dependencies: Vec<DependencyChange>,
+}
+
+impl ExplainedTime {
+    /// The relative change while sampled.
+    pub fn sampled_change(&self) -> Change {
+        let Explanation { base, change, .. } = &self.explanation;
+        let [estimate, low, high] = [change.mean, change.low, change.high].map(|time| time / base);
+        Change { estimate, low, high }
+    }
+
+    /// False if the change while sampled is another one than that of the verdict: their intervals have nothing in
+    /// common.
+    pub fn is_about_the_verdict(&self) -> bool {
+        let sampled = self.sampled_change();
+        self.verdict
+            .is_none_or(|verdict| sampled.low <= verdict.high && verdict.low <= sampled.high)
+    }
+}
+
+/// Samples a benchmark in both versions, and compares its times function by function. `impact` is the impact of the
+/// changes on it, and `verdict` the change that was measured, if any was.
+pub fn explain_time(
+    runner: &Runner<'_>,
+    versions: &[ListedVersion; 2],
+    functions: &Functions,
+    benchmark: &Benchmark,
+    impact: Impact,
+    verdict: Option<Change>,
+) -> Result<ExplainedTime> {
+    let sets = functions.sets_of(benchmark)?;
+    let sampled = runner.time_profiles(versions, benchmark)?;
+    let side =
+        |version: usize| Side { profile: &sampled.profiles[version], functions: sets[version] };
+    let explanation = samples::explain([side(0), side(1)], &paired_change).ok_or_else(|| {
+        Error::new(Exit::Benchmark, format!("the time of {benchmark} cannot be explained"))
+            .cause("its measurements are too short to be sampled")
+    })?;
+    let [base, head] = versions;
+    Ok(ExplainedTime {
+        base: base.version.clone(),
+        head: head.version.clone(),
+        benchmark: benchmark.clone(),
+        explanation,
+        verdict,
+        overhead: sampled.overhead,
+        impact,
+        dependencies: changed_dependencies(&base.locked, &head.locked),
+    })
+}
+
+/// The mean of the differences of pairs of builds, with its t interval, and the p value of Student's paired t test.
+fn paired_change(differences: &[f64]) -> samples::Change {
+    let moments = Moments::compute(differences);
+    let (mean, freedom) = (moments.mean, differences.len() as f64 - 1.0);
+    let error = moments.standard_deviation().unwrap_or(f64::INFINITY) / (freedom + 1.0).sqrt();
+    let half = error * t_quantile(f64::midpoint(1.0, CONFIDENCE), freedom);
+    let p = if mean == 0.0 { 1.0 } else { 2.0 * t_survival(mean.abs() / error, freedom) };
+    samples::Change { mean, low: mean - half, high: mean + half, p }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paired_change_is_students() {
+        // R: t.test(c(4.1, 3.2, 5.9, 4.4, 2.7))
+        let change = paired_change(&[4.1, 3.2, 5.9, 4.4, 2.7]);
+        for (value, expected) in [
+            (change.mean, 4.06),
+            (change.low, 2.528_353),
+            (change.high, 5.591_647),
+            (change.p, 0.001_839),
+        ] {
+            assert!((value - expected).abs() < 1e-3, "{value} {expected}");
+        }
+        let certain = paired_change(&[2.0, 2.0, 2.0]);
+        assert_eq!([certain.low, certain.high, certain.p], [2.0, 2.0, 0.0]);
+        let none = paired_change(&[0.0, 0.0]);
+        assert_eq!([none.low, none.high, none.p], [0.0, 0.0, 1.0]);
+    }
+}

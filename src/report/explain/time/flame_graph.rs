@@ -1,0 +1,118 @@
+//! Differential flame graphs of a benchmark's sampled stacks: pictures of their own with search and zoom, and a drawing for
+//! a page, which has no script.
+
+use inferno::flamegraph::{Options, color::BackgroundColor, from_lines};
+use rbench_code::samples::FoldedStack;
+
+use super::super::super::escape::escape_untrusted;
+use crate::{
+    compare::ExplainedTime,
+    error::{Context as _, Exit, Result},
+};
+
+/// What widths and colours mean.
+pub const LEGEND: &str =
+    "width: time in HEAD; red: slower in HEAD, blue: faster, each by its self time";
+
+/// The width of the drawing in a page, in pixels, for which its texts are shortened, and the height of a frame.
+const WIDTH: usize = 760;
+const FRAME: usize = 16;
+
+/// The time of an iteration in ns below which times are in ps, because those of frames are whole numbers.
+const SHORT: f64 = 1e5;
+
+/// The frames of both versions, as inferno reads them.
+struct Frames<'e> {
+    stacks: &'e [FoldedStack],
+    /// The number of units in a nanosecond, and their name.
+    unit: (f64, &'static str),
+}
+
+impl ExplainedTime {
+    /// The pictures of the difference, the base and the head, each with the end of its file's name.
+    pub(super) fn flame_graphs(&self) -> Result<Vec<(&'static str, String)>> {
+        let Self { base, head, benchmark, explanation, .. } = self;
+        let title = |what: String| escape_untrusted(&format!("{benchmark}: {what}")).into_owned();
+        let frames = Frames::new(&explanation.stacks, explanation.head.max(explanation.base));
+        let difference = frames.lines(|one| (one.head > 0.0).then_some((Some(one.base), one.head)));
+        let of_base = frames.lines(|one| (one.base > 0.0).then_some((None, one.base)));
+        let of_head = frames.lines(|one| (one.head > 0.0).then_some((None, one.head)));
+        let change = title(format!("{head} compared with {base}"));
+        Ok(vec![
+            ("", frames.picture(change, Some(LEGEND.to_owned()), &difference)?),
+            ("-base", frames.picture(title(format!("base {base}")), None, &of_base)?),
+            ("-head", frames.picture(title(format!("head {head}")), None, &of_head)?),
+        ])
+    }
+
+    /// The difference as SVG for a page; empty if it cannot be drawn.
+    pub(super) fn drawing(&self) -> String {
+        let explanation = &self.explanation;
+        let frames = Frames::new(&explanation.stacks, explanation.head.max(explanation.base));
+        let lines = frames.lines(|one| (one.head > 0.0).then_some((Some(one.base), one.head)));
+        let mut options = frames.options(String::new(), None);
+        options.image_width = Some(WIDTH);
+        let picture = draw(&mut options, &lines).unwrap_or_default();
+        in_page(&picture).unwrap_or_default()
+    }
+}
+
+impl<'e> Frames<'e> {
+    fn new(stacks: &'e [FoldedStack], whole: f64) -> Self {
+        let unit = if whole < SHORT { (1e3, "ps") } else { (1.0, "ns") };
+        Self { stacks, unit }
+    }
+
+    /// A line for each stack with its times, if it has any: one, or those of base and head.
+    fn lines(&self, times: impl Fn(&FoldedStack) -> Option<(Option<f64>, f64)>) -> Vec<String> {
+        let whole = |time: f64| format!(" {:.0}", time * self.unit.0);
+        let line = |stack: &FoldedStack| {
+            let (base, time) = times(stack)?;
+            let frames = escape_untrusted(&stack.frames);
+            Some(format!("{frames}{}{}", base.map_or_else(String::new, whole), whole(time)))
+        };
+        self.stacks.iter().filter_map(line).collect()
+    }
+
+    fn options(&self, title: String, subtitle: Option<String>) -> Options<'static> {
+        let mut options = Options::default();
+        options.title = title;
+        options.subtitle = subtitle;
+        options.count_name = self.unit.1.to_owned();
+        options.frame_height = FRAME;
+        options.bgcolors = Some(BackgroundColor::Flat((255, 255, 255).into()));
+        // The same names have the same colours in each picture.
+        options.deterministic = true;
+        options
+    }
+
+    fn picture(&self, title: String, subtitle: Option<String>, lines: &[String]) -> Result<String> {
+        let drawn = draw(&mut self.options(title, subtitle), lines);
+        drawn.context(Exit::Internal, || "cannot draw the flame graph")
+    }
+}
+
+fn draw(options: &mut Options<'_>, lines: &[String]) -> std::io::Result<String> {
+    let mut picture = Vec::new();
+    from_lines(options, lines.iter().map(String::as_str), &mut picture)?;
+    String::from_utf8(picture).map_err(std::io::Error::other)
+}
+
+/// The frames of a picture alone: a page forbids scripts and styles of others, and has a title of its own.
+fn in_page(picture: &str) -> Option<String> {
+    let frames = &picture[picture.find("<svg id=\"frames\"")?..];
+    let frames = &frames[frames.find("<g>")?..frames.rfind("</svg></svg>")?];
+    // The deepest frame is the highest.
+    let tops = frames
+        .split(" y=\"")
+        .skip(1)
+        .filter_map(|rest| rest.split('"').next()?.parse::<f64>().ok());
+    let (top, bottom) =
+        tops.fold((f64::INFINITY, 0.0), |(top, bottom), y: f64| (y.min(top), y.max(bottom)));
+    let height = bottom - top + FRAME as f64;
+    Some(format!(
+        "<svg class=flame role=img aria-label=\"{LEGEND}\" width=\"100%\" height=\"{height:.0}\">\
+         <svg y=\"{:.0}\" overflow=visible>{frames}</svg></svg>",
+        -top
+    ))
+}

@@ -1,0 +1,453 @@
+//! The report of `diff --explain --by time`, and its lines in a comparison: the functions that account for a change in a
+//! benchmark's time.
+
+mod flame_graph;
+
+use rbench_code::{
+    callgrind::{Code, Place},
+    impact::Impact,
+    samples::{Caller, Change, FunctionTime, Inlined, SampledState, SampledThread, Spent, Threads},
+};
+use rbench_stats::Change as RelativeChange;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::super::{
+    Report,
+    compare::dependencies_note,
+    diff::data_text,
+    document::{Block, Document, Medium, Text},
+    json,
+    quantity::{changed_within, count, percent, size},
+    style::Role,
+    table::{Cell, Column, Table},
+};
+use crate::{
+    compare::ExplainedTime,
+    error::Result,
+    model::{Benchmark, DependencyChange, Version},
+};
+
+/// The maximum number of functions in a table.
+const MOST: usize = 20;
+
+/// The maximum number of functions in lines, so that a benchmark has eight at most.
+const MOST_LINES: usize = 5;
+
+/// The maximum number of them in a comment.
+const MOST_BRIEF: usize = 1;
+
+/// The share of stacks that were not unwound to their end, and of lost samples, from which it is said.
+const DOUBTFUL: f64 = 0.02;
+
+/// The sources of the difference in a benchmark's time, for programs. Times are in ns per iteration.
+#[derive(Serialize, JsonSchema)]
+pub(in crate::report) struct TimeFields<'r> {
+    base: &'r Version,
+    head: &'r Version,
+    #[serde(flatten)]
+    benchmark: &'r Benchmark,
+    /// The number of pairs of builds that were sampled.
+    pairs: usize,
+    /// The numbers of samples in base and head.
+    samples: [u64; 2],
+    /// The share of samples whose callers are not all known.
+    #[schemars(range(min = 0, max = 1))]
+    cut_share: f64,
+    /// The share of samples that were lost.
+    #[schemars(range(min = 0, max = 1))]
+    dropped_share: f64,
+    /// The additional time of a sampled measurement as a share of an unsampled one; null if it is not known.
+    overhead_share: Option<f64>,
+    /// The time of the base while sampled.
+    #[schemars(range(min = 0))]
+    base_ns: f64,
+    /// The time of the head while sampled.
+    #[schemars(range(min = 0))]
+    head_ns: f64,
+    /// The change while sampled.
+    change_ns: &'r Change,
+    /// The relative change of the verdict, which was measured without sampling; null without a verdict.
+    verdict: Option<RelativeChange>,
+    /// False if the interval of the change while sampled and that of the verdict have nothing in common: the explanation
+    /// is not one of the verdict.
+    is_about_verdict: bool,
+    /// The number of the first functions that make up most of the change beyond noise, and the sum of their changes.
+    explained: Explained,
+    /// The functions that have samples in either version, by the size of the change of their self time. Over those of
+    /// the measuring thread, self times sum up to those of the benchmark.
+    functions: &'r [FunctionTime],
+    /// The work of other threads, which is no part of the time of an iteration; null if there is none.
+    threads: Option<Threads>,
+    /// The impact, including set-up.
+    impact: &'r Impact,
+    /// The external packages whose version differs between base and head.
+    dependencies: &'r [DependencyChange],
+}
+
+/// The functions that make up most of a change.
+#[derive(Serialize, JsonSchema)]
+struct Explained {
+    functions: usize,
+    change_ns: f64,
+}
+
+/// The explanation of a row of a comparison in a few lines.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct TimeLines {
+    #[serde(flatten)]
+    pub(crate) benchmark: Benchmark,
+    /// The time of an iteration of the base while sampled, in ns.
+    #[schemars(range(min = 0))]
+    base_ns: f64,
+    /// The time of an iteration of the head while sampled, in ns.
+    #[schemars(range(min = 0))]
+    head_ns: f64,
+    /// What accounts for the change, for people.
+    pub(crate) lines: Vec<String>,
+}
+
+impl From<&ExplainedTime> for TimeLines {
+    fn from(explained: &ExplainedTime) -> Self {
+        Self {
+            benchmark: explained.benchmark.clone(),
+            base_ns: explained.explanation.base,
+            head_ns: explained.explanation.head,
+            lines: explained.brief().iter().map(Text::plain).collect(),
+        }
+    }
+}
+
+impl Report for ExplainedTime {
+    fn document(&self, medium: Medium) -> Document {
+        let Self { base, head, benchmark, .. } = self;
+        let title = Text::from_name(benchmark.to_string()).then(format!(" in {base} and {head}"));
+        let mut document = Document::new("diff").titled(title);
+        document.add(Block::paragraph([self.totals()]));
+        document.add(Block::list(self.lines()));
+        document.add(match medium {
+            Medium::Terminal { .. } => Vec::new(),
+            Medium::Markdown => vec![self.table()],
+            Medium::Page => vec![self.flame_graph(), self.table()],
+        });
+        document.add(Block::list(self.dependencies_line()));
+        document
+    }
+
+    fn json(&self) -> Result<String> {
+        let explanation = &self.explanation;
+        let selection = explanation.selection();
+        json::document(&TimeFields {
+            base: &self.base,
+            head: &self.head,
+            benchmark: &self.benchmark,
+            pairs: explanation.pairs,
+            samples: explanation.samples,
+            cut_share: explanation.cut,
+            dropped_share: explanation.dropped,
+            overhead_share: self.overhead,
+            base_ns: explanation.base,
+            head_ns: explanation.head,
+            change_ns: &explanation.change,
+            verdict: self.verdict,
+            is_about_verdict: self.is_about_the_verdict(),
+            explained: Explained { functions: selection.functions.len(), change_ns: selection.sum },
+            functions: &explanation.functions,
+            threads: explanation.threads,
+            impact: &self.impact,
+            dependencies: &self.dependencies,
+        })
+    }
+
+    fn pictures(&self) -> Result<Vec<(&'static str, String)>> {
+        self.flame_graphs()
+    }
+}
+
+impl ExplainedTime {
+    /// The blocks of a row in a page of a comparison.
+    pub(in crate::report) fn details(&self) -> Vec<Block> {
+        let lines = Block::list(self.lines());
+        lines.into_iter().chain([self.flame_graph(), self.table()]).collect()
+    }
+
+    /// The times while sampled: `441 ns -> 482 ns while sampled: +9.30 % (+7.94 .. +10.66)`.
+    pub(in crate::report) fn totals(&self) -> Text {
+        let [base, head] = [self.explanation.base, self.explanation.head].map(time);
+        let change = changed_within(&self.sampled_change());
+        Text::new().styled(Role::Head, format!("{base} -> {head} while sampled: {change}"))
+    }
+
+    /// What accounts for the change, in seven lines at most.
+    pub(in crate::report) fn lines(&self) -> Vec<Text> {
+        let mut lines: Vec<Text> = self.contradiction().into_iter().collect();
+        let most = MOST_LINES - lines.len();
+        lines.extend(self.causes(most));
+        lines.push(self.rest(most).append(self.of_threads()));
+        lines.push(self.limits());
+        lines
+    }
+
+    /// The same in three lines.
+    pub(in crate::report) fn brief(&self) -> Vec<Text> {
+        let contradiction = self.contradiction();
+        let causes = self.causes(MOST_BRIEF);
+        let last = [self.rest(MOST_BRIEF)];
+        contradiction.into_iter().chain(causes).chain(last).collect()
+    }
+
+    fn contradiction(&self) -> Option<Text> {
+        let verdict = self.verdict.filter(|_| !self.is_about_the_verdict())?;
+        let [sampled, measured] = [self.sampled_change(), verdict].map(|one| changed_within(&one));
+        let what = "while sampled, it changed by";
+        let text = format!("{what} {sampled}, not by {measured} as measured");
+        Some(Text::new().styled(Role::Doubtful, text).then(": this does not explain the verdict"))
+    }
+
+    /// A line for each of the functions that make up most of the change.
+    fn causes(&self, most: usize) -> Vec<Text> {
+        let change = &self.explanation.change;
+        let is_certain = change.low > 0.0 || change.high < 0.0;
+        let line = |(at, function): (usize, &&FunctionTime)| {
+            let own = function.own.mean;
+            let slower = if own > 0.0 { "slower" } else { "faster" };
+            let words = match (is_certain, own * change.mean > 0.0, at) {
+                (true, true, 0) => format!("{slower} because of "),
+                (true, true, _) => "and of ".to_owned(),
+                (true, false, _) => "in spite of ".to_owned(),
+                (false, ..) => format!("{slower} in "),
+            };
+            let share = if is_certain && own * change.mean > 0.0 {
+                format!(" of {} ({:.0} %)", signed(change.mean), 100.0 * own / change.mean)
+            } else {
+                String::new()
+            };
+            let role = if own > 0.0 { Role::Bad } else { Role::Good };
+            let time = Text::from(" ").styled(role, signed(own)).then(share);
+            Text::from(words).append(label(function)).append(time).append(reason(function))
+        };
+        self.explanation.selection().functions.iter().take(most).enumerate().map(line).collect()
+    }
+
+    /// The sum of the functions named, and the others.
+    fn rest(&self, most: usize) -> Text {
+        let selection = self.explanation.selection();
+        let named = &selection.functions[..selection.functions.len().min(most)];
+        let sum: f64 = named.iter().map(|one| one.own.mean).sum();
+        let (count_of_others, of_others) = selection.others;
+        let others = selection.functions.len() - named.len() + count_of_others;
+        let of_others = selection.sum - sum + of_others;
+        let mut parts = Vec::new();
+        if named.is_empty() {
+            parts.push("no function differs beyond noise".to_owned());
+        } else if named.len() > 1 {
+            parts.push(format!("together {}", signed(sum)));
+        }
+        if others > 0 {
+            parts.push(format!(
+                "{} beyond noise: {}",
+                count(others, "more function"),
+                signed(of_others)
+            ));
+        }
+        let (within, of_within) = selection.within_noise;
+        parts.push(format!("within noise: {}, {}", count(within, "function"), signed(of_within)));
+        Text::from(parts.join("; "))
+    }
+
+    /// The work of other threads, if they have any.
+    fn of_threads(&self) -> Text {
+        let Some(Threads { base, head, change }) = self.explanation.threads else {
+            return Text::new();
+        };
+        let beyond = |one: &&FunctionTime| one.is_beyond_noise;
+        let mut others = self.explanation.of_thread(SampledThread::Other).filter(beyond);
+        let largest = others.next().map(|one| {
+            Text::from(", most of it in ")
+                .append(label(one))
+                .then(format!(" {}", signed(one.own.mean)))
+        });
+        let [base, head] = [base, head].map(time);
+        Text::from(format!("; other threads work {base} -> {head}: {}", within(&change)))
+            .append(largest.unwrap_or_default())
+    }
+
+    /// What limits the numbers: one sentence.
+    fn limits(&self) -> Text {
+        let explanation = &self.explanation;
+        let [base, head] = explanation.samples;
+        let pairs = count(explanation.pairs, "pair");
+        let mut parts = vec![format!("{pairs} of builds, {base} and {head} samples")];
+        parts.push(match self.overhead {
+            Some(overhead) => format!("overhead of sampling: {}", percent(overhead)),
+            None => "overhead of sampling: not known".to_owned(),
+        });
+        if explanation.cut >= DOUBTFUL {
+            parts.push(format!(
+                "the callers of {} of the samples are not all known",
+                size(explanation.cut)
+            ));
+        }
+        if explanation.dropped >= DOUBTFUL {
+            parts.push(format!("{} of the samples were lost", size(explanation.dropped)));
+        }
+        Text::new().styled(Role::Quiet, parts.join("; "))
+    }
+
+    fn dependencies_line(&self) -> Option<Text> {
+        dependencies_note(&self.dependencies)
+            .map(|note| Text::from(format!("dependencies: {note}")))
+    }
+
+    /// The picture for a page, without a script.
+    fn flame_graph(&self) -> Block {
+        let caption =
+            Text::from(format!("{}; the table has the same in numbers", flame_graph::LEGEND));
+        Block::Figure(caption, self.drawing())
+    }
+
+    fn table(&self) -> Block {
+        let mut table = Table::new([
+            Column::right("base"),
+            Column::right("head"),
+            Column::right("self, 95 % CI"),
+            Column::right("with callees").optional(1),
+            Column::left("function").names(),
+            Column::left("code"),
+        ]);
+        let all = self.explanation.functions.iter();
+        let shown = all.filter(|one| one.thread == SampledThread::Measuring).take(MOST);
+        for one in shown {
+            let own =
+                |spent: Option<Spent>| spent.map_or_else(String::new, |spent| time(spent.own));
+            let role = match one.own.mean {
+                _ if !one.is_beyond_noise => Role::Quiet,
+                slower if slower > 0.0 => Role::Bad,
+                _ => Role::Good,
+            };
+            table.row([
+                own(one.base).into(),
+                own(one.head).into(),
+                Cell::styled(role, within(&one.own)),
+                signed(one.inclusive.mean).into(),
+                Cell::name(label(one).plain()),
+                Some(&one.code)
+                    .filter(|_| one.state == SampledState::Working)
+                    .map_or_else(String::new, code)
+                    .into(),
+            ]);
+        }
+        let explanation = &self.explanation;
+        table.row([
+            time(explanation.base).into(),
+            time(explanation.head).into(),
+            within(&explanation.change).into(),
+            Cell::default(),
+            "all functions".into(),
+            Cell::default(),
+        ]);
+        Block::Details("Self times by function".into(), vec![Block::Table(table)])
+    }
+}
+
+/// A function, or the kernel in a call of it.
+fn label(function: &FunctionTime) -> Text {
+    let name = function.name.as_str();
+    let words = match function.state {
+        SampledState::Working => {
+            let library = match &function.place {
+                Place::Library(file) if !file.is_empty() => format!(" ({file})"),
+                _ => String::new(),
+            };
+            return Text::from_name(name).then(library);
+        }
+        SampledState::InKernel => "the kernel, in ",
+        SampledState::Waiting => "waiting in ",
+    };
+    // The C library's own name of `write` is `__write`.
+    Text::from(words).name(name.trim_start_matches('_'))
+}
+
+/// Why a function takes another time, behind a colon; may be empty.
+fn reason(function: &FunctionTime) -> Text {
+    let FunctionTime { code, state, own, changed_caller, inlined, .. } = function;
+    let mut parts: Vec<Text> = Vec::new();
+    for (in_head, words) in
+        [(true, "is inlined into it in HEAD"), (false, "is inlined into it only in the base")]
+    {
+        let names = inlined.iter().filter(|one| one.in_head == in_head);
+        let names: Vec<Text> =
+            names.map(|Inlined { name, .. }| Text::from_name(name.as_str())).collect();
+        if !names.is_empty() {
+            parts.push(Text::few(names, 2).then(format!(" {words}")));
+        }
+    }
+    if *state == SampledState::Working {
+        parts.extend(match code {
+            Code::Same if own.mean > 0.0 => {
+                Some("its code is the same: called more often, or slower for data or caches".into())
+            }
+            Code::Same => {
+                Some("its code is the same: called less often, or faster for data or caches".into())
+            }
+            Code::Unknown => changed_caller.is_none().then(|| "its code was not compared".into()),
+            _ => Some(self::code(code).into()),
+        });
+    }
+    let by = changed_caller.as_ref().map(|Caller { name, code }| {
+        let verb = if *state == SampledState::Waiting { "" } else { "called " };
+        Text::from(format!("{verb}by ")).name(name.as_str()).then(format!(", {}", self::code(code)))
+    });
+    parts.extend(by);
+    if parts.is_empty() { Text::new() } else { Text::from(": ").append(Text::joined(parts, "; ")) }
+}
+
+/// The difference in a function's code, in a few words.
+fn code(code: &Code) -> String {
+    match code {
+        Code::Same => "the same".to_owned(),
+        Code::Changed(changed) => data_text(&changed.cause).unwrap_or_else(|| "changed".to_owned()),
+        Code::OnlyBase(_) => "gone in HEAD".to_owned(),
+        Code::OnlyHead(_) => "new in HEAD".to_owned(),
+        Code::Unknown => "not compared".to_owned(),
+    }
+}
+
+/// A time in ns with three digits: `38.1 ns`, `1.24 µs`.
+fn time(nanoseconds: f64) -> String {
+    let (size, unit) = unit_of(nanoseconds);
+    format!("{} {unit}", digits(nanoseconds / size))
+}
+
+fn signed(nanoseconds: f64) -> String {
+    format!("{}{}", sign(nanoseconds), time(nanoseconds.abs()))
+}
+
+/// A change with its interval: `+38.1 ns (+33.0 .. +43.2)`.
+fn within(change: &Change) -> String {
+    let all = [change.mean, change.low, change.high];
+    let (size, unit) = unit_of(all.into_iter().map(f64::abs).fold(0.0, f64::max));
+    let [mean, low, high] = all.map(|one| format!("{}{}", sign(one), digits(one.abs() / size)));
+    format!("{mean} {unit} ({low} .. {high})")
+}
+
+const fn sign(number: f64) -> &'static str {
+    if number < 0.0 { "-" } else { "+" }
+}
+
+fn unit_of(nanoseconds: f64) -> (f64, &'static str) {
+    let units = [(1e9, "s"), (1e6, "ms"), (1e3, "µs")];
+    units.into_iter().find(|(size, _)| nanoseconds >= 0.9995 * size).unwrap_or((1.0, "ns"))
+}
+
+fn digits(number: f64) -> String {
+    let decimals = match number {
+        number if number >= 99.95 => 0,
+        number if number >= 9.995 => 1,
+        _ => 2,
+    };
+    format!("{number:.decimals$}")
+}
+
+#[cfg(test)]
+mod tests;

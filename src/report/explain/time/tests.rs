@@ -1,0 +1,115 @@
+//! Explanations of a change in time as text, Markdown, JSON, page and pictures.
+
+use super::*;
+use crate::report::{
+    style,
+    testing::{HOSTILE, assert_harmless, assert_keeps, explained_time},
+};
+
+#[test]
+fn text_names_functions_with_their_shares_and_reasons() {
+    insta::assert_snapshot!(style::plain(&explained_time("parser::peek").text(100)));
+}
+
+#[test]
+fn markdown_also_has_a_table() {
+    insta::assert_snapshot!(explained_time("parser::peek").markdown());
+}
+
+#[test]
+fn change_of_another_size_does_not_explain_the_verdict() {
+    let mut report = explained_time("parser::peek");
+    report.verdict = Some(RelativeChange { estimate: 0.2, low: 0.15, high: 0.25 });
+    report.explanation.cut = 0.1;
+    report.explanation.dropped = 0.03;
+    let lines = report.lines();
+    let words = "not by +20.00 % (+15.00 .. +25.00) as measured: this does not explain the verdict";
+    assert!(lines[0].plain().ends_with(words), "{lines:?}");
+    let limits = lines.last().unwrap().plain();
+    assert!(
+        limits.ends_with(
+            "the callers of 10 % of the samples are not all known; 3 % of the samples were lost"
+        ),
+        "{limits}"
+    );
+}
+
+#[test]
+fn lines_are_at_most_eight_with_the_total_and_three_in_a_comment() {
+    let mut report = explained_time("parser::peek");
+    for function in &mut report.explanation.functions {
+        function.is_beyond_noise = true;
+        function.own.mean = 7.0;
+    }
+    report.verdict = Some(RelativeChange { estimate: 0.2, low: 0.15, high: 0.25 });
+    assert_eq!([report.lines().len(), report.brief().len()], [7, 3]);
+    report.verdict = None;
+    assert_eq!([report.lines().len(), report.brief().len()], [7, 2]);
+}
+
+#[test]
+fn nothing_beyond_noise_is_said() {
+    let mut report = explained_time("parser::peek");
+    report.explanation.functions.iter_mut().for_each(|one| one.is_beyond_noise = false);
+    let first = report.lines()[0].plain();
+    assert!(
+        first.starts_with("no function differs beyond noise; within noise: 7 functions, +41"),
+        "{first}"
+    );
+}
+
+#[test]
+fn times_have_three_digits_and_one_unit() {
+    let change = |mean: f64, low, high| within(&Change { mean, low, high, p: 0.5 });
+    assert_eq!(change(38.12, -2.5, 143.2), "+38.1 ns (-2.50 .. +143)");
+    assert_eq!(change(-900.0, -1200.0, 5.0), "-0.90 µs (-1.20 .. +0.01)");
+    assert_eq!([0.0, 999.96, 12.4e6].map(time), ["0.00 ns", "1.00 µs", "12.4 ms"]);
+}
+
+#[test]
+fn json_keeps_its_schema() {
+    assert_keeps("explain-time", &explained_time("parser::peek"));
+}
+
+#[test]
+fn untrusted_texts_are_harmless() {
+    let report = explained_time(HOSTILE);
+    assert_harmless(&report);
+    for (_, picture) in report.pictures().unwrap() {
+        let document = roxmltree::Document::parse_with_options(
+            &picture,
+            roxmltree::ParsingOptions { allow_dtd: true, ..Default::default() },
+        );
+        let scripts =
+            document.unwrap().descendants().filter(|one| one.has_tag_name("script")).count();
+        assert!(scripts <= 1 && !picture.contains("<i>*c*"), "{picture}");
+    }
+}
+
+#[test]
+fn pictures_are_the_difference_the_base_and_the_head() {
+    let pictures = explained_time("parser::peek").pictures().unwrap();
+    let [(_, difference), (_, base), (_, head)] = &pictures[..] else { panic!("{pictures:?}") };
+    assert_eq!([pictures[0].0, pictures[1].0, pictures[2].0], ["", "-base", "-head"]);
+    assert!(difference.contains(flame_graph::LEGEND));
+    // The head alone has what is new there, and only the difference has two percentages.
+    assert!(!base.contains("grow_one") && head.contains("grow_one"));
+    assert!(
+        difference.contains("lexer::next_token (228,") && difference.contains("%; +"),
+        "{difference}"
+    );
+    for picture in [difference, base, head] {
+        assert!(picture.contains("function search("), "search and zoom");
+    }
+}
+
+#[test]
+fn page_has_a_drawing_without_script_or_style() {
+    let page = explained_time("parser::peek").html().unwrap();
+    let drawing = page.split("<svg class=flame").nth(1).unwrap().split("</figure>").next().unwrap();
+    assert!(drawing.contains("lexer::next_token"), "{drawing}");
+    for forbidden in ["<script", "<style", "onload", "style=", "url("] {
+        assert!(!drawing.contains(forbidden), "{forbidden}: {drawing}");
+    }
+    assert!(page.contains("red: slower in HEAD"), "{page}");
+}
