@@ -17,8 +17,9 @@ use std::{ffi::OsString, iter, path::PathBuf, time::Duration};
 pub use ci::{CiArgs, CiCommand, CiCommentArgs, CiMergeArgs, CiPlaceArgs, CiProvider, CiRunArgs};
 use clap::{
     ArgMatches, Args, ColorChoice, CommandFactory as _, FromArgMatches as _, Parser, Subcommand,
+    ValueEnum,
 };
-pub use compare::{BisectArgs, CompareArgs, RevisionPair, StoppingArgs};
+pub use compare::{BisectArgs, CompareArgs, ExplainRows, RevisionPair, StoppingArgs};
 pub use given::GivenOptions;
 pub use groups::{
     ExperimentArgs, FailOn, FilterArgs, GateArgs, LayoutArgs, MeasureArgs, OutputArgs, OutputFile,
@@ -218,10 +219,14 @@ pub struct DiffArgs {
     /// Trace the benchmarks of both versions, and show which ones execute each changed function.
     #[arg(long)]
     pub by_benchmark: bool,
-    /// Count the instructions of this benchmark in both versions, function by function, and attribute their change to
-    /// the changed functions: its id, or a regular expression that only its id matches. Needs valgrind.
+    /// Show which functions make this benchmark slower or faster: its id, or a regular expression that only its id
+    /// matches. With --output FILE.svg, also draws a differential flame graph.
     #[arg(long, value_name = "BENCH", conflicts_with = "by_benchmark")]
     pub explain: Option<String>,
+    /// Explain the change in time, by sampling both versions interleaved, or in instructions, by counting them exactly
+    /// with valgrind
+    #[arg(long, value_name = "WHAT", requires = "explain", default_value = "time")]
+    pub by: ExplainBy,
     /// The bench targets to use.
     #[command(flatten)]
     pub target: TargetArgs,
@@ -231,6 +236,15 @@ pub struct DiffArgs {
     /// The format and the files of the report.
     #[command(flatten)]
     pub report: ReportArgs,
+}
+
+/// What `diff --explain` explains.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ExplainBy {
+    /// The change in time.
+    Time,
+    /// The change in executed instructions.
+    Instructions,
 }
 
 /// `cargo rbench list`.

@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, rc::Rc, time::Duration};
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use super::{ExperimentArgs, GateArgs, GivenOptions, ReportArgs, VerdictArgs};
 use crate::{
@@ -73,9 +73,25 @@ pub struct CompareArgs {
     /// Explain every verdict, not only those that need attention.
     #[arg(long, help_heading = "Output")]
     pub reasons: bool,
+    /// Also show which functions make benchmarks slower or faster, by sampling both versions interleaved after the
+    /// verdicts: those that regressed or improved, or only the regressed ones [`ci`: regressed]
+    #[arg(
+        long, value_name = "ROWS", num_args = 0..=1, require_equals = true, default_missing_value = "changed",
+        help_heading = "Output", conflicts_with = "stored",
+    )]
+    pub explain: Option<ExplainRows>,
     /// The format and the files of the report.
     #[command(flatten)]
     pub report: ReportArgs,
+}
+
+/// The rows that `compare --explain` explains.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ExplainRows {
+    /// Those that regressed or improved.
+    Changed,
+    /// Those that regressed.
+    Regressed,
 }
 
 impl CompareArgs {

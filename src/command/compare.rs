@@ -5,10 +5,10 @@ use std::time::SystemTime;
 use super::{output::Output, project_of, push, selected_targets, stored_targets};
 use crate::{
     ci,
-    cli::{CompareArgs, FailOn, VerdictArgs},
+    cli::{CompareArgs, ExplainRows, FailOn, VerdictArgs},
     compare::{
-        Acceptances, Archive, Benchmarks, Outcome, Request, Session, StoredRequest, Warning,
-        archive, compare_all, compare_compilations, compare_stored, with_release,
+        Acceptances, Archive, Benchmarks, ExplainedRows, Outcome, Request, Session, StoredRequest,
+        Warning, archive, compare_all, compare_compilations, compare_stored, with_release,
     },
     config::{BuildSettings, Gate, Purpose, SamplingConfigs, VerdictSettings, deciding},
     console::{Console, announcement},
@@ -244,6 +244,10 @@ fn measured_each(
             budget,
             identifies: true,
             explains: has_page,
+            explains_time: args.explain.map(|rows| match rows {
+                ExplainRows::Changed => ExplainedRows::Changed,
+                ExplainRows::Regressed => ExplainedRows::Regressed,
+            }),
             audits: args.audit,
             only_plan: args.experiment.dry_run,
             ..Request::new(versions, verdicts)

@@ -1,5 +1,5 @@
 //! `cargo rbench diff`: the functions whose machine code differs between two versions, which benchmarks execute them,
-//! and how they change the instructions of one benchmark.
+//! and how they change the time or the instructions of one benchmark.
 
 use std::time::SystemTime;
 
@@ -7,8 +7,8 @@ use rbench_code::elf::{FunctionDiff, FunctionSet};
 
 use super::{output::Output, project_of, selected_targets};
 use crate::{
-    cli::DiffArgs,
-    compare::{self, ExplainedBenchmark, Functions, common_benchmarks},
+    cli::{DiffArgs, ExplainBy},
+    compare::{self, Functions, common_benchmarks},
     config::BuildSettings,
     console::{Console, announcement},
     error::{Error, Exit, Result},
@@ -26,7 +26,12 @@ use crate::{
 
 pub fn run(args: &DiffArgs) -> Result<Exit> {
     let console = Console::attach();
-    let output = Output::with_files(args.report.format, &args.report.output.files)?;
+    let (format, files) = (args.report.format, &args.report.output.files);
+    let output = if args.explain.is_some() && args.by == ExplainBy::Time {
+        Output::with_pictures(format, files)?
+    } else {
+        Output::with_files(format, files)?
+    };
     let project = project_of(&args.target)?;
     let (report, exit) = if args.by_benchmark || args.explain.is_some() {
         executed(&project, args, &console)?
@@ -70,7 +75,7 @@ fn executed(
             listed = list()?;
         }
         let report: (Box<dyn Report>, Exit) = if let Some(benchmark) = &args.explain {
-            (Box::new(explained(&runner, &listed, benchmark, console)?), Exit::Success)
+            (explained(&runner, &listed, benchmark, args.by, console)?, Exit::Success)
         } else {
             let (report, exit) = traced(&runner, &listed, console)?;
             (Box::new(report), exit)
@@ -113,13 +118,14 @@ fn traced(
     Ok((report, exit))
 }
 
-/// Counts the benchmark's instructions in both versions, function by function.
+/// Samples the benchmark or counts its instructions in both versions, function by function.
 fn explained(
     runner: &Runner<'_>,
     listed: &[ListedVersion; 2],
     benchmark: &str,
+    by: ExplainBy,
     console: &Console,
-) -> Result<ExplainedBenchmark> {
+) -> Result<Box<dyn Report>> {
     announcement::failed_targets(console, failed_targets(listed));
     let benchmark = chosen(&common_benchmarks(listed), benchmark)?;
     let functions = Functions::load(runner, listed)?;
@@ -127,7 +133,14 @@ fn explained(
         .compare_targets(|target, base, head| (target.clone(), FunctionSet::diff(base, head)));
     let impact = runner.impact(listed, &differences, std::slice::from_ref(&benchmark), false)?;
     let impact = impact.benchmarks.into_iter().next().unwrap_or_default();
-    compare::explain(runner, listed, &functions, &benchmark, impact)
+    Ok(match by {
+        ExplainBy::Time => {
+            Box::new(compare::explain_time(runner, listed, &functions, &benchmark, impact, None)?)
+        }
+        ExplainBy::Instructions => {
+            Box::new(compare::explain(runner, listed, &functions, &benchmark, impact)?)
+        }
+    })
 }
 
 /// The benchmark with this id, or else the only one whose id matches it as a regular expression.

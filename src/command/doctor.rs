@@ -91,7 +91,10 @@ fn valgrind() -> Finding {
     if finding.severity == Severity::Ok {
         return finding;
     }
-    let found = format!("{}; `--metric instructions` and `diff --explain` need it", finding.found);
+    let found = format!(
+        "{}; `--metric instructions` and `diff --explain BENCH --by instructions` need it",
+        finding.found
+    );
     Finding { found, matters: false, ..finding }
 }
 

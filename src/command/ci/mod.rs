@@ -13,7 +13,9 @@ use self::{comment::comment, job::Job};
 use super::{compare, output::Output, project_of, push};
 use crate::{
     ci::{self, Comparisons},
-    cli::{CiArgs, CiCommand, CiMergeArgs, CiRunArgs, CompareArgs, FailOn, RevisionPair},
+    cli::{
+        CiArgs, CiCommand, CiMergeArgs, CiRunArgs, CompareArgs, ExplainRows, FailOn, RevisionPair,
+    },
     compare::Outcome,
     console::{Console, announcement},
     error::{Error, Exit, Result},
@@ -72,7 +74,9 @@ fn compared_versions(
         Some(name) => format!("{revision}+{name}"),
     });
     let audit = args.stopping.time_for_each(1).is_some();
-    Ok(CompareArgs { versions: RevisionPair::from_revisions(versions), audit, ..args.clone() })
+    let explain = args.explain.or((!args.stored).then_some(ExplainRows::Regressed));
+    let versions = RevisionPair::from_revisions(versions);
+    Ok(CompareArgs { versions, audit, explain, ..args.clone() })
 }
 
 fn compare_and_publish(

@@ -1,4 +1,4 @@
-//! `cargo rbench diff --explain` names the functions that execute more or fewer instructions.
+//! `cargo rbench diff --explain --by instructions` names the functions that execute more or fewer instructions.
 //!
 //! The fixture `explained` has a benchmark for each of ten changes. Its repository gets one commit
 //! for each, all on top of the first; the table in `planted.rs` names the function that each
@@ -34,7 +34,17 @@ fn project() -> TestProject {
 /// The explanation of a benchmark for the commit of the same name.
 #[track_caller]
 fn explained(benchmark: &str) -> Value {
-    let words = ["diff", "base", benchmark, "--explain", benchmark, "--format", "json"];
+    let words = [
+        "diff",
+        "base",
+        benchmark,
+        "--explain",
+        benchmark,
+        "--by",
+        "instructions",
+        "--format",
+        "json",
+    ];
     project().rbench(&words).ok().json("explain")
 }
 
@@ -90,7 +100,7 @@ fn function_no_longer_inlined_is_shown_with_its_caller() {
     assert_eq!((&step["code"]["kind"], &step["base"]), (&Value::from("only-head"), &Value::Null));
     assert_eq!(step["inlined_into"], "explained::outlined::walk");
     let text = project()
-        .rbench(&["diff", "base..outlined", "--explain", "outlined"])
+        .rbench(&["diff", "base..outlined", "--explain", "outlined", "--by", "instructions"])
         .ok()
         .stdout()
         .replace("\n  ", " ");
@@ -112,7 +122,9 @@ fn same_functions_are_explained_by_other_input() {
     assert_eq!(explanation["functions"][0]["code"]["kind"], "same");
     let unknown = number(&explanation["unattributed"]);
     assert!(unknown > 100.0, "{unknown}");
-    let text = project().rbench(&["diff", "base", "input", "--explain", "^input$"]).ok();
+    let text = project()
+        .rbench(&["diff", "base", "input", "--explain", "^input$", "--by", "instructions"])
+        .ok();
     let text = text.stdout().replace("\n  ", " ");
     for words in ["it has other input, or another environment", "rounds::input"] {
         assert!(text.contains(words), "{text}");
@@ -134,7 +146,17 @@ fn criterion_and_divan_are_counted_by_function_too() {
     for (project, benchmark) in
         [(TestProject::criterion(), "count/64"), (TestProject::divan(), "same::sum")]
     {
-        let words = ["diff", "HEAD", "HEAD", "--explain", benchmark, "--bench", "same"];
+        let words = [
+            "diff",
+            "HEAD",
+            "HEAD",
+            "--explain",
+            benchmark,
+            "--by",
+            "instructions",
+            "--bench",
+            "same",
+        ];
         let explanation = project.rbench(&[&words[..], &["--format", "json"]].concat()).ok();
         let explanation = explanation.json("explain");
         assert_sums(&explanation);
@@ -150,7 +172,17 @@ fn criterion_and_divan_are_counted_by_function_too() {
 #[ignore = "takes long"]
 fn html_pages_show_the_explanation_alone_and_in_comparisons() {
     let project = project();
-    let words = ["diff", "base", "outlined", "--explain", "outlined", "--output", "explain.html"];
+    let words = [
+        "diff",
+        "base",
+        "outlined",
+        "--explain",
+        "outlined",
+        "--by",
+        "instructions",
+        "--output",
+        "explain.html",
+    ];
     project.rbench(&words).ok();
     let alone = project.read("explain.html");
     for printed in [
