@@ -134,9 +134,15 @@ fn explained(
     let impact = runner.impact(listed, &differences, std::slice::from_ref(&benchmark), false)?;
     let impact = impact.benchmarks.into_iter().next().unwrap_or_default();
     Ok(match by {
-        ExplainBy::Time => {
-            Box::new(compare::explain_time(runner, listed, &functions, &benchmark, impact, None)?)
-        }
+        ExplainBy::Time => Box::new(compare::explain_time(
+            runner,
+            listed,
+            &functions,
+            &benchmark,
+            &[],
+            impact,
+            None,
+        )?),
         ExplainBy::Instructions => {
             Box::new(compare::explain(runner, listed, &functions, &benchmark, impact)?)
         }

@@ -15,6 +15,7 @@ use crate::{
     error::{Error, Exit, Result},
     measure::{ListedVersion, Runner},
     model::{Benchmark, DependencyChange, Version},
+    store::ExperimentId,
 };
 
 /// The confidence of the intervals.
@@ -35,6 +36,8 @@ pub struct ExplainedTime {
     pub verdict: Option<Change>,
     /// The additional time of a sampled measurement as a share of an unsampled one, if known.
     pub overhead: Option<f64>,
+    /// True if both versions were interleaved while they were sampled.
+    pub is_interleaved: bool,
     /// The impact of the changes on it, including its set-up.
     pub impact: Impact,
     /// The packages whose versions differ.
@@ -59,17 +62,18 @@ impl ExplainedTime {
 }
 
 /// Samples a benchmark in both versions, and compares its times function by function. `impact` is the impact of the
-/// changes on it, and `verdict` the change that was measured, if any was.
+/// changes on it, and `verdict` the change that was measured in these experiments, if any was.
 pub fn explain_time(
     runner: &Runner<'_>,
     versions: &[ListedVersion; 2],
     functions: &Functions,
     benchmark: &Benchmark,
+    experiments: &[ExperimentId],
     impact: Impact,
     verdict: Option<Change>,
 ) -> Result<ExplainedTime> {
     let sets = functions.sets_of(benchmark)?;
-    let sampled = runner.time_profiles(versions, benchmark)?;
+    let sampled = runner.time_profiles(versions, benchmark, experiments)?;
     let side =
         |version: usize| Side { profile: &sampled.profiles[version], functions: sets[version] };
     let explanation = samples::explain([side(0), side(1)], &paired_change).ok_or_else(|| {
@@ -84,6 +88,7 @@ pub fn explain_time(
         explanation,
         verdict,
         overhead: sampled.overhead,
+        is_interleaved: sampled.is_interleaved,
         impact,
         dependencies: changed_dependencies(&base.locked, &head.locked),
     })

@@ -17,6 +17,7 @@ use crate::{
     measure::{ListedVersion, Runner},
     model::{BenchTarget, Benchmark, DependencyChange, Metric, Unit, Version},
     process::counting::find_valgrind,
+    store::ExperimentId,
     verdict::{DecidedRow, VerdictKind},
 };
 
@@ -80,6 +81,7 @@ pub fn explain_changed_times(
     runner: &Runner<'_>,
     versions: &[ListedVersion; 2],
     rows: &[DecidedRow],
+    experiments: &[ExperimentId],
     which: ExplainedRows,
     observer: &dyn Observer,
 ) -> Result<Vec<ExplainedTime>> {
@@ -93,7 +95,7 @@ pub fn explain_changed_times(
     explain_rows(runner, versions, changed(rows, is_meant), "time", observer, &|functions, row| {
         let (impact, benchmark) = (row.impact.clone().unwrap_or_default(), &row.benchmark);
         let change = row.decisive().map(|stage| stage.assessment.change);
-        explain_time(runner, versions, functions, benchmark, impact, change)
+        explain_time(runner, versions, functions, benchmark, experiments, impact, change)
     })
 }
 

@@ -22,6 +22,7 @@ use crate::{
     measure::{Builds, COUNTED_LAYOUTS, Counter, ListedVersion, Runner, StartedExperiment},
     model::{AbsentBenchmark, BenchTarget, Benchmark, FailedTarget, SkipReason, Version},
     secrets,
+    store::ExperimentId,
     verdict::{DecidedRow, Verdict},
 };
 
@@ -156,8 +157,16 @@ impl PairMeasurement<'_, '_> {
             outcome.idle = acceptances.idle(&rows, compared, listed.as_deref())?;
         }
         if let Some(which) = request.explains_time {
-            outcome.time_explanations =
-                explanations::explain_changed_times(runner, versions, &rows, which, *observer)?;
+            let experiments: Vec<ExperimentId> =
+                self.experiments[earlier..].iter().map(|one| one.id).collect();
+            outcome.time_explanations = explanations::explain_changed_times(
+                runner,
+                versions,
+                &rows,
+                &experiments,
+                which,
+                *observer,
+            )?;
         }
         rows.sort_by_key(|row| chosen.common.iter().position(|one| *one == row.benchmark));
         outcome.rows = rows;

@@ -43,7 +43,7 @@ const LARGEST_FILE: u64 = 1 << 31;
 /// Where the time of a benchmark went in both versions.
 pub struct TimeProfiles {
     /// The profiles of base and head.
-    pub versions: [TimeProfile; 2],
+    pub profiles: [TimeProfile; 2],
     /// By how much a sampled measurement took longer than one that was not, as a share; absent if that is not known.
     pub overhead: Option<f64>,
     /// True if both versions were interleaved.
@@ -71,8 +71,8 @@ struct Sampling {
 }
 
 impl Runner<'_> {
-    /// Samples a benchmark in both versions, in pairs of builds. What an experiment has found out about it, such as its
-    /// threads, is known from the start.
+    /// Samples a benchmark in both versions, in pairs of builds. What these experiments have found out about it, such as
+    /// its threads, is known from the start.
     ///
     /// # Errors
     /// If the benchmark fails, is a static program, or measures itself by something else than the clock.
@@ -80,7 +80,7 @@ impl Runner<'_> {
         &self,
         versions: &[ListedVersion; 2],
         benchmark: &Benchmark,
-        experiment: Option<ExperimentId>,
+        experiments: &[ExperimentId],
     ) -> Result<TimeProfiles> {
         let _phase = info_span!("sample", %benchmark).entered();
         let support = self.version_support(&versions[1], "nothing can be sampled")?;
@@ -90,10 +90,7 @@ impl Runner<'_> {
         let seeds = LayoutSeed::list(self.seed(versions), PAIRS);
         let builds = self.link(versions, std::slice::from_ref(benchmark), seeds)?;
         let mut subject = self.subject(versions, &builds, benchmark)?;
-        let earlier = match experiment {
-            Some(experiment) => self.store.rows(benchmark, &[experiment])?,
-            None => Vec::new(),
-        };
+        let earlier = self.store.rows(benchmark, experiments)?;
         self.expect_as_earlier(&mut subject, &earlier, Stage::First, true);
         self.examine_outside(std::slice::from_mut(&mut subject), versions)?;
         self.separate(&mut subject);
@@ -298,6 +295,7 @@ fn profiles(
         found += measured.iter().map(|one| one.found).sum::<usize>();
         slower.extend(measured.iter().filter_map(Measured::overhead));
         let times = times(&measured);
+        debug!(build = step.build, ?times, "sampled {benchmark}");
         for (version, all) in pair.into_iter().enumerate() {
             let program = &subject.build(version, step.build)?.executable.path;
             let program = fs::canonicalize(program).unwrap_or_else(|_| program.clone());
@@ -324,7 +322,7 @@ fn profiles(
     let count = slower.len() as f64;
     let overhead = (!slower.is_empty()).then(|| slower.iter().sum::<f64>() / count);
     let is_interleaved = subject.is_interleaved() && !subject.is_program();
-    Ok(TimeProfiles { versions, overhead, is_interleaved })
+    Ok(TimeProfiles { profiles: versions, overhead, is_interleaved })
 }
 
 /// The measurements of a version in a pair.

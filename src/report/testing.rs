@@ -295,6 +295,7 @@ pub fn explained_time(name: &str) -> ExplainedTime {
         benchmark: benchmark(name),
         explanation,
         verdict: Some(Change { estimate: 0.09, low: 0.085, high: 0.095 }),
+        is_interleaved: true,
         overhead: Some(0.0123),
         impact: Impact::default(),
         dependencies: Vec::new(),

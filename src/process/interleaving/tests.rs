@@ -13,7 +13,7 @@ use std::{
     time::Instant,
 };
 
-use rbench_code::samples::{Code, Frame, FunctionTable, SampledState, SampledThread};
+use rbench_code::samples::{Code, FunctionTable, SampledState, SampledThread};
 use tempfile::TempDir;
 
 use super::*;

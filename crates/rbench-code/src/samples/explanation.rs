@@ -25,7 +25,7 @@ use crate::{
 const TESTED: f64 = 0.005;
 
 /// The probability that any function is called beyond noise although none differs.
-const ERROR_RATE: f64 = 0.05;
+const ERROR_RATE: f64 = 0.01;
 
 /// The share of the change that the selected functions leave unexplained, at most, and their maximum number.
 const LEFT: f64 = 0.2;
@@ -104,7 +104,7 @@ pub struct FunctionTime {
     pub own: Change,
     /// The change of its time with callees.
     pub inclusive: Change,
-    /// True if the self time changed beyond noise: in a t test over pairs, with an error rate of 5 % for all functions
+    /// True if the self time changed beyond noise: in a t test over pairs, with an error rate of 1 % for all functions
     /// together (Holm 1979).
     pub is_beyond_noise: bool,
     /// If its code is not known to differ: the nearest caller whose code does, if there is one.

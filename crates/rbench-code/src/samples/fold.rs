@@ -32,7 +32,7 @@ pub fn folded(
     let mut stacks: BTreeMap<Vec<String>, [f64; 2]> = BTreeMap::new();
     for (version, tally) in tallies.into_iter().enumerate() {
         for (stack, time) in tally.stacks() {
-            let names = tally.functions(stack).map(|index| {
+            let names = tally.frames(stack).map(|index| {
                 let Matched { base, head, .. } = all[index];
                 let function = head.map(|at| &functions[1][at]);
                 function

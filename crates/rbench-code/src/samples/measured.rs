@@ -8,23 +8,45 @@ const MOST_INNER: usize = 64;
 /// The largest error of a measurement that is computed from a value for each iteration, in ns.
 const ROUNDING: f64 = 1.0;
 
-/// For each measurement, given by its length in ns, the pairs of readings that bound it: each stretch as the indices of
-/// its first and its last reading. A measurement is one stretch, or several with something that is not measured in between.
-/// Empty for one that is not found. `readings` are in ns.
-pub fn stretches_of_time(readings: &[i64], measured: &[f64]) -> Vec<Vec<RangeInclusive<usize>>> {
-    let mut next = 0;
+/// The most readings between two measurements: further away, another measurement may be as long by chance.
+const MOST_BETWEEN: usize = 8;
+
+/// Stretches of a measurement, each as the indices of its first and its last reading.
+type Stretches = Vec<RangeInclusive<usize>>;
+
+/// For each measurement, given by its length in ns, the stretches between readings that it consists of: one, or several
+/// with something that is not measured in between. Empty for one that is not found. `readings` are in ns.
+pub fn stretches_of_time(readings: &[i64], measured: &[f64]) -> Vec<Stretches> {
+    let begin = (0..readings.len()).find(|start| {
+        let first = measured.first().and_then(|length| fitting(readings, *start, *length));
+        let end = first.as_ref().and_then(|first| first.last());
+        // One alone could be a part of the warm-up that is as long.
+        end.is_some_and(|end| {
+            measured.get(1).is_none_or(|second| near(readings, *end.end(), 0, *second).is_some())
+        })
+    });
+    let (mut next, mut missed) = (begin.unwrap_or(0), 0);
     let found = measured.iter().map(|length| {
-        let found = (next..readings.len()).find_map(|start| fitting(readings, start, *length));
-        let stretches = found.unwrap_or_default();
-        // Of consecutive measurements, one reading can end the first and begin the second.
-        next = stretches.last().map_or(next, |last| *last.end());
+        let stretches = near(readings, next, missed, *length).unwrap_or_default();
+        missed += 1;
+        if let Some(last) = stretches.last() {
+            // Of consecutive measurements, one reading can end the first and begin the second.
+            (next, missed) = (*last.end(), 0);
+        }
         stretches
     });
     found.collect()
 }
 
+/// The first such stretches from this reading on, behind as many `missed` measurements.
+fn near(readings: &[i64], next: usize, missed: usize, length: f64) -> Option<Stretches> {
+    (next..readings.len())
+        .take((missed + 1) * MOST_BETWEEN)
+        .find_map(|start| fitting(readings, start, length))
+}
+
 /// The stretches from this reading on that take so long together.
-fn fitting(readings: &[i64], start: usize, length: f64) -> Option<Vec<RangeInclusive<usize>>> {
+fn fitting(readings: &[i64], start: usize, length: f64) -> Option<Stretches> {
     let time = |from: usize, to: usize| (readings[to] - readings[from]) as f64;
     let is_all = |time: f64| (time - length).abs() <= ROUNDING + 1e-9 * length;
     let ends = (start + 1..readings.len()).take(MOST_INNER);
@@ -60,8 +82,8 @@ mod tests {
 
     #[test]
     fn measurement_that_is_not_found_does_not_hide_the_next() {
-        let found = stretches_of_time(&[0, 100, 200, 500], &[250.0, 300.0]);
-        assert_eq!(found, [vec![], vec![2..=3]]);
+        let found = stretches_of_time(&[0, 100, 200, 500, 600, 800], &[300.0, 250.0, 200.0]);
+        assert_eq!(found, [vec![2..=3], vec![], vec![4..=5]]);
     }
 
     #[test]

@@ -282,6 +282,9 @@ impl ExplainedTime {
             Some(overhead) => format!("overhead of sampling: {}", percent(overhead)),
             None => "overhead of sampling: not known".to_owned(),
         });
+        if !self.is_interleaved {
+            parts.push("one version after the other".to_owned());
+        }
         if explanation.cut >= DOUBTFUL {
             parts.push(format!(
                 "the callers of {} of the samples are not all known",
