@@ -70,8 +70,10 @@ impl<'p> Tally<'p> {
     /// The functions on a stack, the outermost first, by their indices among those of both versions. Inlined code belongs
     /// to the function that it is part of: only its machine code is compared.
     pub fn functions(&self, stack: &'p SampledStack) -> impl DoubleEndedIterator<Item = usize> {
-        let own_code = stack.frames.iter().filter(|frame| !frame.is_inlined);
-        own_code.map(|frame| self.indices[frame.function])
+        let frames = stack.frames.iter().enumerate();
+        // The outermost one has none around it.
+        let own_code = frames.filter(|(depth, frame)| *depth == 0 || !frame.is_inlined);
+        own_code.map(|(_, frame)| self.indices[frame.function])
     }
 
     /// The index of each frame of a stack, also of inlined code.
