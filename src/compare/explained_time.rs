@@ -105,6 +105,7 @@ fn paired_change(differences: &[f64]) -> samples::Change {
 }
 
 #[cfg(test)]
+#[expect(clippy::float_cmp, reason = "where a test knows the exact result, it asks for that")]
 mod tests {
     use super::*;
 

@@ -65,7 +65,7 @@ pub fn explain_changed(
     explain_rows(
         runner,
         versions,
-        changed(rows, is_meant),
+        &changed(rows, is_meant),
         "instructions",
         observer,
         &|functions, row| {
@@ -92,7 +92,7 @@ pub fn explain_changed_times(
             && kind.is_change()
             && (kind == VerdictKind::Regressed || which == ExplainedRows::Changed)
     };
-    explain_rows(runner, versions, changed(rows, is_meant), "time", observer, &|functions, row| {
+    explain_rows(runner, versions, &changed(rows, is_meant), "time", observer, &|functions, row| {
         let (impact, benchmark) = (row.impact.clone().unwrap_or_default(), &row.benchmark);
         let change = row.decisive().map(|stage| stage.assessment.change);
         explain_time(runner, versions, functions, benchmark, experiments, impact, change)
@@ -102,7 +102,7 @@ pub fn explain_changed_times(
 fn explain_rows<T>(
     runner: &Runner<'_>,
     versions: &[ListedVersion; 2],
-    changed: Vec<&DecidedRow>,
+    changed: &[&DecidedRow],
     what: &'static str,
     observer: &dyn Observer,
     explain: &dyn Fn(&Functions, &DecidedRow) -> Result<T>,

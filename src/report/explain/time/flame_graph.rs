@@ -1,7 +1,11 @@
 //! Differential flame graphs of a benchmark's sampled stacks: pictures of their own with search and zoom, and a drawing for
 //! a page, which has no script.
 
-use inferno::flamegraph::{Options, color::BackgroundColor, from_lines};
+use inferno::flamegraph::{
+    Options, TextTruncateDirection,
+    color::{BackgroundColor, StrokeColor},
+    from_lines,
+};
 use rbench_code::samples::FoldedStack;
 
 use super::super::super::escape::escape_untrusted;
@@ -10,9 +14,8 @@ use crate::{
     error::{Context as _, Exit, Result},
 };
 
-/// What widths and colours mean.
-pub const LEGEND: &str =
-    "width: time in HEAD; red: slower in HEAD, blue: faster, each by its self time";
+/// The meaning of colours, as short as the narrowest picture.
+pub const LEGEND: &str = "red: slower in HEAD, blue: faster";
 
 /// The width of the drawing in a page, in pixels, for which its texts are shortened, and the height of a frame.
 const WIDTH: usize = 760;
@@ -78,9 +81,11 @@ impl<'e> Frames<'e> {
         let mut options = Options::default();
         options.title = title;
         options.subtitle = subtitle;
-        options.count_name = self.unit.1.to_owned();
+        self.unit.1.clone_into(&mut options.count_name);
         options.frame_height = FRAME;
         options.bgcolors = Some(BackgroundColor::Flat((255, 255, 255).into()));
+        options.stroke_color = StrokeColor::Color((176, 176, 176).into());
+        options.text_truncate_direction = TextTruncateDirection::Right;
         // The same names have the same colours in each picture.
         options.deterministic = true;
         options
@@ -102,17 +107,18 @@ fn draw(options: &mut Options<'_>, lines: &[String]) -> std::io::Result<String> 
 fn in_page(picture: &str) -> Option<String> {
     let frames = &picture[picture.find("<svg id=\"frames\"")?..];
     let frames = &frames[frames.find("<g>")?..frames.rfind("</svg></svg>")?];
-    // The deepest frame is the highest.
-    let tops = frames
-        .split(" y=\"")
+    // Frames grow upwards from one that stands for all, which is left out.
+    let heights = frames
+        .split("<rect ")
         .skip(1)
-        .filter_map(|rest| rest.split('"').next()?.parse::<f64>().ok());
-    let (top, bottom) =
-        tops.fold((f64::INFINITY, 0.0), |(top, bottom), y: f64| (y.min(top), y.max(bottom)));
-    let height = bottom - top + FRAME as f64;
+        .filter_map(|rect| rect.split(" y=\"").nth(1)?.split('"').next()?.parse().ok());
+    let (top, bottom) = heights.fold((f64::INFINITY, 0.0), |(top, bottom), height: f64| {
+        (height.min(top), height.max(bottom))
+    });
+    let height = bottom - top;
     Some(format!(
         "<svg class=flame role=img aria-label=\"{LEGEND}\" width=\"100%\" height=\"{height:.0}\">\
-         <svg y=\"{:.0}\" overflow=visible>{frames}</svg></svg>",
+         <svg y=\"{:.0}\" overflow=\"visible\">{frames}</svg></svg>",
         -top
     ))
 }

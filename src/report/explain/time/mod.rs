@@ -304,9 +304,11 @@ impl ExplainedTime {
 
     /// The picture for a page, without a script.
     fn flame_graph(&self) -> Block {
-        let caption =
-            Text::from(format!("{}; the table has the same in numbers", flame_graph::LEGEND));
-        Block::Figure(caption, self.drawing())
+        let legend = flame_graph::LEGEND;
+        let caption = format!(
+            "{legend}, by the time of each function itself; width: time in HEAD; the table has the numbers"
+        );
+        Block::Figure(caption.into(), self.drawing())
     }
 
     fn table(&self) -> Block {

@@ -111,5 +111,5 @@ fn page_has_a_drawing_without_script_or_style() {
     for forbidden in ["<script", "<style", "onload", "style=", "url("] {
         assert!(!drawing.contains(forbidden), "{forbidden}: {drawing}");
     }
-    assert!(page.contains("red: slower in HEAD"), "{page}");
+    assert!(page.contains("Red: slower in HEAD, blue: faster"), "{page}");
 }
