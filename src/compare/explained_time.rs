@@ -9,7 +9,7 @@ use rbench_stats::{
     distribution::{t_quantile, t_survival},
 };
 
-use super::Functions;
+use super::functions::Functions;
 use crate::{
     builds::changed_dependencies,
     error::{Error, Exit, Result},

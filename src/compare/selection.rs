@@ -7,7 +7,7 @@ use rbench_code::{
     impact::Impact,
 };
 
-use super::{explanations::Functions, warning::Warning};
+use super::{functions::Functions, warning::Warning};
 use crate::{
     error::Result,
     measure::{Builds, Impacts, ListedVersion, Runner},

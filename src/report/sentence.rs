@@ -9,11 +9,13 @@ use super::{
     MOST_NAMES,
     escape::{escape_untrusted, escape_untrusted_lines},
     names::{Names, short, with_metric},
-    quantity::{changed, count, exact, p_value, percent, probability, size},
+    quantity::{and_more, changed, count, exact, p_value, percent, probability, size},
     style::Role,
 };
 use crate::{
-    model::{Acceptance, AcceptedChange, Benchmark, Idle, IdleAcceptance, OBJECT_ID},
+    model::{
+        Acceptance, AcceptedChange, Benchmark, DependencyChange, Idle, IdleAcceptance, OBJECT_ID,
+    },
     verdict::{ByMean, Counts, DecidedRow, DecidedStage, Verdict, VerdictKind},
 };
 
@@ -22,6 +24,8 @@ use crate::{
 /// of the differences of builds. A true change of that size is reported 2 % too large on average,
 /// one of three quarters of a deviation by a fifth.
 const EXAGGERATED: f64 = 1.45;
+
+const MOST_PACKAGES: usize = 5;
 
 impl Counts {
     /// The numbers of these verdicts, without those that there are none of: `2 regressed, 7
@@ -350,6 +354,33 @@ impl From<&IdleAcceptance> for UnusedAcceptance {
         let (benchmark, metric, commit) = (benchmark.clone(), metric.name.clone(), commit.clone());
         Self { benchmark, metric, commit, why: *why }
     }
+}
+
+/// The packages with different versions, if there are any, not yet [escaped](crate::escape): `serde
+/// 1.0.1 -> 1.0.2, new: foo 0.3.0`.
+pub fn dependencies_note(dependencies: &[DependencyChange]) -> Option<String> {
+    let versions = |versions: &[String]| versions.join(" and ");
+    let (mut changed, mut added, mut removed) = (Vec::new(), Vec::new(), Vec::new());
+    for DependencyChange { name, base, head } in dependencies {
+        match (&base[..], &head[..]) {
+            ([], head) => added.push(format!("{name} {}", versions(head))),
+            (base, []) => removed.push(format!("{name} {}", versions(base))),
+            (base, head) => {
+                changed.push(format!("{name} {} -> {}", versions(base), versions(head)));
+            }
+        }
+    }
+    let mut room = MOST_PACKAGES;
+    let mut parts = Vec::new();
+    for (what, mut packages) in [("", changed), ("new: ", added), ("removed: ", removed)] {
+        packages.truncate(room);
+        room -= packages.len();
+        if !packages.is_empty() {
+            parts.push(format!("{what}{}", packages.join(", ")));
+        }
+    }
+    let more = and_more(dependencies.len(), MOST_PACKAGES);
+    (!parts.is_empty()).then(|| parts.join(", ") + &more)
 }
 
 #[cfg(test)]

@@ -6,10 +6,31 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::{
-    callgrind::{Function, Place},
-    elf::{ChangedFunction, FunctionCode, FunctionSet, Name, SizedFunction},
-};
+use crate::elf::{ChangedFunction, FunctionCode, FunctionSet, HASH, Name, SizedFunction, hash};
+
+/// A function that was executed, comparable between versions.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Function {
+    /// Its demangled name; `code without a symbol` for all such code of one place.
+    pub name: Name,
+    /// Its place.
+    pub place: Place,
+}
+
+/// The object that holds a function.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+pub enum Place {
+    /// The executable, with a digest of the symbol, which distinguishes functions of the same name.
+    #[serde(rename = "instance")]
+    Program(
+        #[serde(serialize_with = "hash::serialize")]
+        #[schemars(with = "String", regex(pattern = HASH))]
+        u64,
+    ),
+    /// A shared library with this file name.
+    #[serde(rename = "library")]
+    Library(String),
+}
 
 /// The difference in the machine code of a function.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]

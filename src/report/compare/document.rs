@@ -7,7 +7,7 @@ use rbench_stats::{Rule, Summary};
 
 use super::{
     CompareReport, ComparisonReport, Parts, Row, name,
-    notes::{changes_texts, dependencies_note, ground, has_metric},
+    notes::{changes_texts, ground, has_metric},
     table,
     warning::{cause, consequence, sentence},
 };
@@ -18,7 +18,7 @@ use crate::report::{
     impact::MOST,
     names::{metric_name, short},
     quantity::{self, exact},
-    sentence::{self, idle_note, idle_number},
+    sentence::{self, dependencies_note, idle_note, idle_number},
     style::Role,
     table::{Table, shorten},
 };

@@ -17,7 +17,6 @@ pub use comparison::{Comparison, Comparisons};
 pub(crate) use comparison::{Row, table};
 pub(super) use html::page_of;
 pub(crate) use notes::changes_texts;
-pub(super) use notes::dependencies_note;
 pub(crate) use overall::GeometricMean;
 pub(crate) use parts::Parts;
 pub(crate) use ranking::RankingReport;

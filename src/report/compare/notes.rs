@@ -10,8 +10,8 @@ use super::{super::MOST_NAMES, ComparisonReport, name};
 use crate::{
     compare::{NamedSizes, TargetSizes},
     model::{
-        Benchmark, CommitTitle, DependencyChange, InterleavingUnavailable, Metric, Mode, Unit,
-        Version, VersionChanges,
+        Benchmark, CommitTitle, InterleavingUnavailable, Metric, Mode, Unit, Version,
+        VersionChanges,
     },
     report::{
         diff::{label, sizes},
@@ -34,8 +34,6 @@ const LIST_COLUMNS: usize = 48;
 
 /// The number of different functions of a bench target up to which they are named.
 const MOST_FUNCTIONS: usize = 3;
-
-const MOST_PACKAGES: usize = 5;
 
 impl ComparisonReport {
     pub(super) fn impact_notes(&self, most: usize) -> Vec<ImpactNote> {
@@ -358,33 +356,6 @@ fn power(detectable: impl Iterator<Item = Option<f64>>) -> String {
     let [least, most] = [least, most].map(|one| size(*one));
     let from = if least == most { String::new() } else { format!("{least} to ") };
     format!("; a change of {from}{most} would be detected with 80 % power")
-}
-
-/// The packages with different versions, if there are any, not yet [escaped](crate::escape): `serde
-/// 1.0.1 -> 1.0.2, new: foo 0.3.0`.
-pub fn dependencies_note(dependencies: &[DependencyChange]) -> Option<String> {
-    let versions = |versions: &[String]| versions.join(" and ");
-    let (mut changed, mut added, mut removed) = (Vec::new(), Vec::new(), Vec::new());
-    for DependencyChange { name, base, head } in dependencies {
-        match (&base[..], &head[..]) {
-            ([], head) => added.push(format!("{name} {}", versions(head))),
-            (base, []) => removed.push(format!("{name} {}", versions(base))),
-            (base, head) => {
-                changed.push(format!("{name} {} -> {}", versions(base), versions(head)));
-            }
-        }
-    }
-    let mut room = MOST_PACKAGES;
-    let mut parts = Vec::new();
-    for (what, mut packages) in [("", changed), ("new: ", added), ("removed: ", removed)] {
-        packages.truncate(room);
-        room -= packages.len();
-        if !packages.is_empty() {
-            parts.push(format!("{what}{}", packages.join(", ")));
-        }
-    }
-    let more = and_more(dependencies.len(), MOST_PACKAGES);
-    (!parts.is_empty()).then(|| parts.join(", ") + &more)
 }
 
 impl ComparisonReport {

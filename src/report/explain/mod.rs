@@ -12,11 +12,11 @@ use serde::Serialize;
 
 use super::{
     Report,
-    compare::dependencies_note,
     diff::{data_text, sizes},
     document::{Block, Document, Medium, Text},
     impact, json,
     quantity::{and_more, count, percent},
+    sentence::dependencies_note,
     style::Role,
     table::{Cell, Column, Table},
 };

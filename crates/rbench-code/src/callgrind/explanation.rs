@@ -5,13 +5,10 @@ use std::{cmp::Ordering, collections::BTreeMap};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{
-    attribution::attributed,
-    sum::{Function, Place, Profile},
-};
+use super::{attribution::attributed, sum::Profile};
 use crate::{
     elf::{FunctionSet, Name},
-    matching::{Code, Matched, is_about_opposite, matched},
+    matching::{Code, Function, Matched, Place, is_about_opposite, matched},
 };
 
 /// One of the two compared versions.

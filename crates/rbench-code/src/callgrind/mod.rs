@@ -15,6 +15,6 @@ pub(crate) mod testing;
 
 pub use explanation::{Callee, Executed, Explanation, FunctionDifference, Side, explain};
 pub use output::{Calls, Defect, Dump, Part, Symbol, parse};
-pub use sum::{Function, Functions, Place, Profile, Stretches, Sum, stretches};
+pub use sum::{Functions, Profile, Stretches, Sum, stretches};
 
-pub use crate::matching::Code;
+pub use crate::matching::{Code, Function, Place};

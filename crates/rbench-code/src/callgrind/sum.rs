@@ -3,14 +3,14 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use schemars::JsonSchema;
-use serde::Serialize;
-
 use super::{
     graph::components,
     output::{Calls, Dump, Symbol},
 };
-use crate::elf::{HASH, LinkedFunction, Name, hash, instance_of};
+use crate::{
+    elf::{LinkedFunction, Name, instance_of},
+    matching::{Function, Place},
+};
 
 /// The instructions of functions in a number of iterations of a benchmark.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -138,30 +138,6 @@ impl Profile {
         }
         counts
     }
-}
-
-/// A function that was executed, comparable between versions.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Function {
-    /// Its demangled name; `code without a symbol` for all such code of one place.
-    pub name: Name,
-    /// Its place.
-    pub place: Place,
-}
-
-/// The object that holds a function.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
-pub enum Place {
-    /// The executable, with a digest of the symbol, which distinguishes functions of the same name.
-    #[serde(rename = "instance")]
-    Program(
-        #[serde(serialize_with = "hash::serialize")]
-        #[schemars(with = "String", regex(pattern = HASH))]
-        u64,
-    ),
-    /// A shared library with this file name.
-    #[serde(rename = "library")]
-    Library(String),
 }
 
 /// The name of all code without a symbol, because its address differs between versions.

@@ -1,9 +1,6 @@
 //! Profiles for tests.
 
-use super::{
-    output::Calls,
-    sum::{Function, Place, Profile},
-};
+use super::{output::Calls, sum::Profile};
 use crate::elf::{Digest, FunctionCode, FunctionSet, Name, instance_of};
 
 /// The function of the program with this symbol.

@@ -14,11 +14,11 @@ use serde::{Deserialize, Serialize};
 
 use super::super::{
     Report,
-    compare::dependencies_note,
     diff::data_text,
     document::{Block, Document, Medium, Text},
     json,
     quantity::{changed_within, count, percent, size},
+    sentence::dependencies_note,
     style::Role,
     table::{Cell, Column, Table},
 };
