@@ -17,7 +17,7 @@ use super::{
     interleaving_support::{Attempt, Both, Cpus, Sharing, both, panicked},
     preloaded::PreloadedLibrary,
     schedule::{ScheduleShape, Step, schedule},
-    subject::{Obstacle, Subject, outcome_of},
+    subject::{InVersion, Obstacle, Subject, outcome_of},
 };
 use crate::{
     error::{Error, Exit, Result},
@@ -155,7 +155,7 @@ impl Runner<'_> {
         step: &Step,
         cpus: &mut Cpus,
     ) -> Result<Result<[Sampling; 2], Obstacle>> {
-        let request = self.longer(subject);
+        let request = longer(subject);
         let usual = std::mem::replace(&mut subject.request, request);
         // Nothing is preloaded into programs that are interleaved.
         let outcome = if subject.is_interleaved() && !subject.is_program() {
@@ -181,26 +181,6 @@ impl Runner<'_> {
             executions.reverse();
         }
         Ok(Ok(executions))
-    }
-
-    /// The request of an execution that measures for as long as a profile needs.
-    fn longer(&self, subject: &Subject<'_>) -> ExecutionRequest {
-        let request = subject.request.clone();
-        let usual = request.measuring_time().max(Duration::from_micros(1)).as_secs_f64();
-        let factor = (MEASURED.as_secs_f64() / usual).ceil().max(1.0);
-        let wanted = (request.measurements as f64 * factor) as usize;
-        // Each measurement has two readings of the clock or more.
-        let mut measurements = wanted.min(MOST_READINGS / 4);
-        let is_limited = |count: usize| {
-            let limit = |version: &super::subject::InVersion<'_>| {
-                version.harness.measurement_limit(count, subject.is_interleaved()).is_some()
-            };
-            subject.versions.iter().any(limit)
-        };
-        if is_limited(measurements) {
-            measurements = request.measurements;
-        }
-        ExecutionRequest { measurements, ..request }
     }
 
     /// Executes both versions one after the other.
@@ -232,6 +212,21 @@ impl Runner<'_> {
         let [one, other] = step.versions.as_slice() else { return Err(panicked()) };
         Ok([execute(*one)?, execute(*other)?])
     }
+}
+
+/// The request of an execution that measures for as long as a profile needs.
+fn longer(subject: &Subject<'_>) -> ExecutionRequest {
+    let request = subject.request.clone();
+    let usual = request.measuring_time().as_nanos().max(1);
+    let factor = usize::try_from(MEASURED.as_nanos().div_ceil(usual)).unwrap_or(usize::MAX);
+    // Each measurement has two readings of the clock or more.
+    let wanted = request.measurements.saturating_mul(factor).min(MOST_READINGS / 4);
+    let is_limited = |version: &InVersion<'_>| {
+        version.harness.measurement_limit(wanted, subject.is_interleaved()).is_some()
+    };
+    let is_limited = subject.versions.iter().any(is_limited);
+    let measurements = if is_limited { request.measurements } else { wanted };
+    ExecutionRequest { measurements, ..request }
 }
 
 /// The results of two interleaved executions.

@@ -113,9 +113,10 @@ fn parsed(mut words: &[u64]) -> (Vec<Sample>, Vec<(u64, bool)>) {
                 let [instruction, stack_pointer, frame_pointer, link, rest @ ..] = rest else {
                     break;
                 };
-                let (claimed, copied) = (*first as u16 as usize, (first >> 16) as u16 as usize);
+                let count = |number: u64| usize::try_from(number & 0xffff).unwrap_or_default();
+                let (claimed, copied) = (count(*first), count(first >> 16));
                 let Some((stack, rest)) = rest.split_at_checked(claimed) else { break };
-                let bits = ((first >> 32) as u32).wrapping_sub(1);
+                let bits = u32::try_from(first >> 32).unwrap_or_default().wrapping_sub(1);
                 samples.push(Sample {
                     thread: if bits & state::MEASURES == 0 {
                         SampledThread::Other

@@ -233,7 +233,7 @@ fn main() {
 "#;
 
 /// Works in a function for 60 ms by its clock; with an argument, in a thread for which the first one waits.
-const SAMPLED: &str = r#"
+const SAMPLED: &str = r"
 use std::{hint::black_box, thread, time::{Duration, Instant}};
 #[unsafe(no_mangle)]
 #[inline(never)]
@@ -253,7 +253,7 @@ fn main() {
         None => work(),
     }
 }
-"#;
+";
 
 /// Compiled once, as compiling takes long.
 fn built() -> &'static Built {
