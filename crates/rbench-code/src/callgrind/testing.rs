@@ -1,7 +1,10 @@
 //! Profiles for tests.
 
 use super::{output::Calls, sum::Profile};
-use crate::elf::{Digest, FunctionCode, FunctionSet, Name, instance_of};
+use crate::{
+    elf::{Digest, FunctionCode, FunctionSet, Name, instance_of},
+    matching::{Function, Place},
+};
 
 /// The function of the program with this symbol.
 pub(crate) fn function(symbol: &str) -> Function {
