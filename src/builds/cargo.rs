@@ -72,14 +72,10 @@ impl CargoContext {
     }
 }
 
-/// The arguments that download what the workspace of this manifest needs on a host.
-pub fn fetch(
-    context: &CargoContext,
-    settings: &CompileSettings,
-    manifest: &Path,
-    host: &str,
-) -> Vec<OsString> {
-    let mut arguments: Vec<OsString> = vec!["fetch".into(), "--target".into(), host.into()];
+/// The arguments that download what the workspace of this manifest needs on all platforms: to resolve its features,
+/// cargo reads all packages.
+pub fn fetch(context: &CargoContext, settings: &CompileSettings, manifest: &Path) -> Vec<OsString> {
+    let mut arguments: Vec<OsString> = vec!["fetch".into()];
     arguments.extend(context.common(settings, manifest));
     arguments
 }

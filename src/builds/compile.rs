@@ -140,7 +140,7 @@ impl BuildEnv<'_> {
         let context = self.cargo_context(source, instance.salt())?;
         let compiler = tool::compiler(&context)?;
         debug!("compiler: {compiler}");
-        let lock = self.provide_lock(source, &context, &compiler)?;
+        let lock = self.provide_lock(source, &context)?;
         let family = self.family(source, &compiler);
         // The key begins with the family, so that a compilation to reuse is found by its name.
         let key = format!("{family}-{}", version_key(source, &lock, filter, instance));
@@ -232,7 +232,7 @@ impl BuildEnv<'_> {
         let tools = Tools::find(&environment);
         tools.keep(&home)?;
         self.refuse_other_platform(source, &compiler)?;
-        self.fetch(source, &context, &compiler);
+        self.fetch(source, &context);
         let settings = self.settings_of(source.version);
         let workspace = Workspace::discover(&context, settings, filter, (&version, &compiler))?;
         let chosen = workspace.bench_targets(filter, &version)?;

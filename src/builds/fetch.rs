@@ -11,23 +11,21 @@ use tracing::debug;
 use super::{
     build_env::{BuildEnv, Source},
     cargo::{self, CargoContext},
-    run_time::host_of,
     tool,
 };
 use crate::{error::Exit, process::sandbox, secrets};
 
 impl BuildEnv<'_> {
-    /// Downloads what the version's lock file names, or what cargo chooses without one; `compiler` is the output of
-    /// `rustc -vV`. If that fails, cargo explains it better when it compiles.
-    pub(super) fn fetch(&self, source: Source<'_>, context: &CargoContext, compiler: &str) {
+    /// Downloads what the version's lock file names, or what cargo chooses without one. If that fails, cargo explains it
+    /// better when it compiles.
+    pub(super) fn fetch(&self, source: Source<'_>, context: &CargoContext) {
         let settings = self.settings_of(source.version);
         let directory = source.checkout.join(&self.workspace);
         if !sandbox::is_confined() || settings.offline || !needs_packages(&directory) {
             return;
         }
         let manifest = directory.join("Cargo.toml");
-        let mut command =
-            context.command(&cargo::fetch(context, settings, &manifest, host_of(compiler)));
+        let mut command = context.command(&cargo::fetch(context, settings, &manifest));
         command.current_dir(self.cache_dirs.outside()).envs(secrets::withheld());
         let what = || format!("cannot download the dependencies of {}", source.version);
         if let Err(error) = tool::run_or(&mut command, Exit::Build, what) {

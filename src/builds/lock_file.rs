@@ -37,7 +37,6 @@ impl BuildEnv<'_> {
         &self,
         source: Source<'_>,
         context: &CargoContext,
-        compiler: &str,
     ) -> Result<LockFile> {
         let lock = source.checkout.join(&self.workspace).join(NAME);
         let added = Added::find(source.checkout);
@@ -68,7 +67,7 @@ impl BuildEnv<'_> {
         if lock.exists() {
             fs::remove_file(&lock).context(Exit::Build, what)?;
         }
-        self.fetch(source, context, compiler);
+        self.fetch(source, context);
         // Cargo writes the lock file. This directory stands in for a compilation's, whose key depends on the lock.
         files::point(&self.cache_dirs.resolved().join("src"), source.checkout)?;
         self.activate(&self.cache_dirs.resolved())?;

@@ -5,6 +5,7 @@ use std::{
     io::Write as _,
     os::unix::net::UnixListener,
     path::Path,
+    process::Command,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -258,4 +259,36 @@ fn daemon_of_a_build_script_ends_with_the_compilation() {
         });
         assert!(!is_left, "{flag}");
     }
+}
+
+/// A home of cargo with a registry that has one package, which is not unpacked yet.
+fn cargo_home_with_package(project: &TestProject) -> String {
+    let home = project.beside("cargo-home");
+    let registry = home.join("registry/own");
+    let script = "mkdir -p index/el/se elsewhere-1.0.0/src && cd elsewhere-1.0.0 && touch src/lib.rs && \
+                  printf '[package]\nname = \"elsewhere\"\nversion = \"1.0.0\"\n' > Cargo.toml && cd .. && \
+                  tar -czf elsewhere-1.0.0.crate elsewhere-1.0.0 && sum=$(sha256sum elsewhere-1.0.0.crate) && \
+                  printf '{\"name\":\"elsewhere\",\"vers\":\"1.0.0\",\"deps\":[],\"cksum\":\"%s\",\"features\":{},\"yanked\":false}\n' \
+                  \"${sum%% *}\" > index/el/se/elsewhere";
+    fs::create_dir_all(&registry).unwrap();
+    let made = Command::new("sh").args(["-ec", script]).current_dir(&registry).status().unwrap();
+    assert!(made.success());
+    let config = format!(
+        "[source.crates-io]\nreplace-with = 'own'\n[source.own]\nlocal-registry = '{}'\n",
+        registry.display()
+    );
+    fs::write(home.join("config.toml"), config).unwrap();
+    home.display().to_string()
+}
+
+#[test]
+fn packages_for_other_platforms_are_there_before_the_sandbox_is() {
+    let project = TestProject::of("compared");
+    let home = cargo_home_with_package(&project);
+    project.append("Cargo.toml", "\n[target.'cfg(windows)'.dependencies]\nelsewhere = \"1\"\n");
+    project.commit("Depend on something for Windows");
+    let list = project.rbench(&["list", "--sandbox", WITH_HARNESS]).env("CARGO_HOME", &home);
+    list.env("CARGO_NET_OFFLINE", "false").run().assert_exit(0);
+    let unpacked = fs::read_dir(format!("{home}/registry/src")).unwrap().flatten();
+    assert!(unpacked.into_iter().any(|registry| registry.path().join("elsewhere-1.0.0").exists()));
 }
