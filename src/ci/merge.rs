@@ -94,6 +94,12 @@ fn merged(parts: &[&Comparison]) -> Result<Comparison, String> {
     Ok(Comparison {
         sample_sizes: common(parts.iter().map(|part| part.sample_sizes.as_ref())),
         machine: common(parts.iter().map(|part| part.machine.as_ref())),
+        // A part that was not confined counts for all.
+        sandbox: parts
+            .iter()
+            .map(|part| part.sandbox)
+            .reduce(|one, other| Some(one?.weaker(other?)))
+            .flatten(),
         stored: joined(parts, |part| &part.stored),
         warnings,
         geometric_means: GeometricMean::from_parts(&means),

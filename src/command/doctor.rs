@@ -7,7 +7,7 @@ use std::{
     process::Command,
 };
 
-use super::{output::Output, sandbox::what_holds};
+use super::{output::Output, sandbox::state_with};
 use crate::{
     builds::run_tool_or,
     cli::DoctorArgs,
@@ -123,7 +123,7 @@ fn sandbox() -> Finding {
         let found = "this kernel has no Landlock, or it is turned off";
         return Finding::never(CHECK, found, "`ci` refuses to run code of a commit beside secrets");
     }
-    Finding::ok(CHECK, what_holds(namespaces()))
+    Finding::ok(CHECK, state_with(namespaces()).words())
 }
 
 /// Tries interleaving and tracing with real processes: whether a container allows them cannot be looked up.

@@ -9,10 +9,10 @@ use std::{
 use crate::{
     cli::{Cli, Command},
     error::{Error, Exit, Result},
-    model::secret::is_secret,
+    model::{SandboxOff, SandboxState, secret::is_secret},
     process::{
         launcher_beside,
-        sandbox::{Namespaces, Places, confine_from_now_on, landlock_version},
+        sandbox::{Namespaces, Places, confine_from_now_on, landlock_version, set_state},
     },
 };
 
@@ -45,27 +45,30 @@ enum Reason {
 ///
 /// To be called while the environment still has its secrets. Fails where the sandbox is required and the kernel has none.
 pub fn decide(cli: &Cli) -> Result<Option<String>> {
-    if !runs_code(cli) || cli.no_sandbox {
+    if !runs_code(cli) {
         return Ok(None);
     }
     let is_ci = matches!(&cli.command, Some(Command::Ci(_)));
     let Some(reason) = reason(cli.sandbox, is_ci, &variables()) else { return Ok(None) };
+    if cli.no_sandbox {
+        set_state(SandboxState::Off { reason: SandboxOff::Requested });
+        return Ok(None);
+    }
     if landlock_version() == 0 {
+        set_state(SandboxState::Off { reason: SandboxOff::NoLandlock });
         return without_landlock(&reason).map(Some);
     }
-    let namespaces = confine_from_now_on(places(|name| env::var_os(name)));
-    Ok(Some(format!("sandbox: {} ({})", what_holds(namespaces), reason.words())))
+    let state = state_with(confine_from_now_on(places(|name| env::var_os(name))));
+    set_state(state);
+    Ok(Some(format!("sandbox: {} ({})", state.words(), reason.words())))
 }
 
-/// What the sandbox gives here, in a few words.
-pub fn what_holds(namespaces: Namespaces) -> String {
-    let processes = match namespaces {
-        Namespaces::None => "compilations see other processes' command lines",
-        Namespaces::Privileged | Namespaces::Unprivileged => {
-            "own process ids for compilations and set-ups"
-        }
-    };
-    format!("Landlock {}, {processes}", landlock_version())
+/// The sandbox of this kernel, turned on.
+pub fn state_with(namespaces: Namespaces) -> SandboxState {
+    SandboxState::On {
+        landlock: landlock_version().unsigned_abs(),
+        own_process_ids: namespaces != Namespaces::None,
+    }
 }
 
 impl Reason {

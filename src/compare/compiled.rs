@@ -19,6 +19,7 @@ use crate::{
     config::VerdictSettings,
     error::Result,
     model::{BenchTarget, Benchmark, InterimAnalyses, Metric, Name, TargetFilter, Version},
+    process::sandbox,
     project::{Project, source_of},
     verdict::{DecidedRow, DecidedStage, Verdict},
 };
@@ -61,6 +62,7 @@ pub fn compare_compilations(
     let compilers = versions.each_ref().map(|CompiledVersion { compilation, .. }| {
         compilation.record.rustc.lines().next().unwrap_or_default().to_owned()
     });
+    outcome.sandbox = sandbox::state();
     outcome.compilers = Some(compilers).filter(|[base, head]| base != head);
     let [in_base_lock, in_head_lock] = versions.each_ref().map(|one| build_env.locked(one.source));
     outcome.dependencies = changed_dependencies(&in_base_lock, &in_head_lock);

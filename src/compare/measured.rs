@@ -21,6 +21,7 @@ use crate::{
     machine::this_machine,
     measure::{Builds, COUNTED_LAYOUTS, Counter, ListedVersion, Runner, StartedExperiment},
     model::{AbsentBenchmark, BenchTarget, Benchmark, FailedTarget, SkipReason, Version},
+    process::sandbox,
     secrets,
     store::ExperimentId,
     verdict::{DecidedRow, Verdict},
@@ -202,6 +203,7 @@ impl PairMeasurement<'_, '_> {
         let compilers = self.versions.each_ref().map(ListedVersion::compiler);
         outcome.compilers = Some(compilers.map(str::to_owned)).filter(|[base, head]| base != head);
         outcome.partition = self.session.runner.partition();
+        outcome.sandbox = sandbox::state();
         outcome.dependencies = changed_dependencies(&base.locked, &head.locked);
         outcome.set_absent(absent.to_vec());
         let of_head = &head.listing.failures;

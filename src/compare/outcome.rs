@@ -18,8 +18,8 @@ use crate::{
     error::Exit,
     model::{
         AbsentBenchmark, BenchTarget, Benchmark, DependencyChange, Disturbance, FailedTarget,
-        IdleAcceptance, Machine, Metric, Partition, RemovedBenchmark, SampleSizes, Version,
-        VersionChanges,
+        IdleAcceptance, Machine, Metric, Partition, RemovedBenchmark, SampleSizes, SandboxState,
+        Version, VersionChanges,
     },
     verdict::{Counts, DecidedRow, ExitPolicy, VerdictKind},
 };
@@ -46,6 +46,8 @@ pub struct Outcome {
     pub machine: Option<Machine>,
     /// The state of the machine before the measurements, as a text for people.
     pub environment: Option<String>,
+    /// Whether the sandbox confined the code, where that is worth a line; absent for stored results.
+    pub sandbox: Option<SandboxState>,
     /// The experiments of stored results, oldest first; empty for new measurements.
     pub stored: Vec<ComparedExperiment>,
     /// The time of measuring, without compiling and the first links; absent where nothing was

@@ -159,6 +159,7 @@ fn code_of_a_commit_finds_no_secret() {
         let printed = outcome.printed();
         assert!(!printed.contains("found a secret"), "{printed}");
         assert!(printed.contains("search") && printed.contains("program"), "{printed}");
+        assert!(printed.contains("code of the commits ran in the sandbox: Landlock"), "{printed}");
         fs::remove_dir_all(planted.project.storage()).unwrap();
     }
 }
@@ -186,7 +187,12 @@ fn job_beside_secrets_is_refused_where_the_kernel_cannot_confine() {
     refused.assert_stderr_has(&["no Landlock", "GITHUB_TOKEN", "--no-sandbox"]);
     let without = run("", &[]).assert_exit(0);
     without.assert_stderr_has(&["note: cannot confine"]);
-    run("a-token-of-this-job", &["--no-sandbox"]).assert_exit(0);
+    let unconfined = run("a-token-of-this-job", &["--no-sandbox"]).assert_exit(0);
+    for (outcome, reason) in [(without, "the kernel has no Landlock"), (unconfined, "--no-sandbox")]
+    {
+        let line = format!("code of the commits ran outside of the sandbox: {reason}");
+        assert!(outcome.printed().contains(&line), "{}", outcome.printed());
+    }
 }
 
 #[test]

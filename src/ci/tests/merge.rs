@@ -46,6 +46,22 @@ fn merge_keeps_all_rows_and_equal_entries_once() {
 }
 
 #[test]
+fn merged_parts_ran_in_the_sandbox_if_each_did() {
+    let on = json!({ "state": "on", "landlock": 7, "own_process_ids": true });
+    let off = json!({ "state": "off", "reason": "no_landlock" });
+    let merged_of = |states: [&Value; 2]| {
+        let mut parts = [part(1, 2, &[]), part(2, 2, &[])];
+        for (part, state) in parts.iter_mut().zip(states) {
+            part["sandbox"] = state.clone();
+        }
+        merged(&parts).unwrap().get("sandbox").cloned().unwrap_or_default()
+    };
+    assert_eq!(merged_of([&on, &on]), on);
+    assert_eq!(merged_of([&on, &off]), off);
+    assert_eq!(merged_of([&on, &Value::Null]), Value::Null);
+}
+
+#[test]
 fn merged_mean_covers_the_benchmarks_of_all_parts() {
     let mean = |change: f64, low: f64, high: f64| {
         let values = json!({ "change": change, "low": low, "high": high });

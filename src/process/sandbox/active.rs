@@ -13,10 +13,13 @@ use super::{
     enter::Confined,
     rules::{ABOUT_THE_SYSTEM, PROCESSES, Places, Task, real},
 };
-use crate::model::SandboxExceptions;
+use crate::model::{SandboxExceptions, SandboxState};
 
 /// The sandbox of this process. Absent until [`confine_from_now_on`] was called.
 static SANDBOX_OF_THIS_PROCESS: Mutex<Option<Sandbox>> = Mutex::new(None);
+
+/// What reports say about the sandbox. Absent where there is nothing to say.
+static STATE: Mutex<Option<SandboxState>> = Mutex::new(None);
 
 #[derive(Debug)]
 struct Sandbox {
@@ -40,6 +43,16 @@ pub fn add_places(change: impl FnOnce(&mut Places, &mut SandboxExceptions)) {
         change(&mut sandbox.places, &mut sandbox.exceptions);
         sandbox.readable = sandbox.places.readable(&sandbox.exceptions);
     }
+}
+
+/// Keeps what reports say about the sandbox.
+pub fn set_state(state: SandboxState) {
+    *STATE.lock().unwrap_or_else(PoisonError::into_inner) = Some(state);
+}
+
+/// What reports say about the sandbox; `None` where it was neither requested nor expected.
+pub fn state() -> Option<SandboxState> {
+    *STATE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// True if code of commits is confined.

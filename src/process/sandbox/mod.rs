@@ -12,6 +12,7 @@ mod rules;
 
 pub use active::{
     add_places, confine_from_now_on, confined, is_confined, namespaces, pass_confinement,
+    set_state, state,
 };
 pub(super) use active::{confine, is_download_of_cargo, is_of_cargo, permits, temporary_directory};
 pub use confinement::{Namespaces, SANDBOX};

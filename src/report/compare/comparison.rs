@@ -22,7 +22,7 @@ use crate::{
     error::Result,
     model::{
         BenchTarget, Benchmark, DependencyChange, FailedTarget, Machine, Metric, Partition,
-        RemovedBenchmark, SampleSizes, Unit, Version, VersionChanges,
+        RemovedBenchmark, SampleSizes, SandboxState, Unit, Version, VersionChanges,
     },
     verdict::{Advice, ByMean, Counts, DecidedRow, DecidedStage, VerdictKind},
 };
@@ -57,6 +57,10 @@ pub struct Comparison {
     /// The state of the machine before measuring, if it matters to measurements, for people: see
     /// `cargo rbench doctor`.
     pub(crate) environment: Option<String>,
+    /// Whether the sandbox confined the code of the commits. Present in CI, beside secrets, and if it was requested;
+    /// absent for stored results.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) sandbox: Option<SandboxState>,
     /// The experiments that stored results are from, oldest first; empty if the results were just
     /// measured.
     pub(crate) stored: Vec<Stored>,
@@ -246,6 +250,7 @@ impl ComparisonReport {
             machine: outcome.machine.clone(),
             compilers: outcome.compilers.clone(),
             environment: outcome.environment.clone(),
+            sandbox: outcome.sandbox,
             stored: outcome.stored.iter().map(Stored::from).collect(),
             warnings: warnings.collect(),
             counts: outcome.counts(),

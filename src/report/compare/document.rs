@@ -24,7 +24,9 @@ use crate::report::{
 };
 use crate::{
     compare::{ComparedExperiment, ExplainedTime, Outcome, Warning},
-    model::{Absence, Benchmark, FailedTarget, Metric, Mode, REFUSED, Variant, Version},
+    model::{
+        Absence, Benchmark, FailedTarget, Metric, Mode, REFUSED, SandboxState, Variant, Version,
+    },
     verdict::{DecidedRow, DecidedStage, Verdict, VerdictKind},
 };
 
@@ -338,6 +340,7 @@ impl ComparisonReport {
         if self.timed().any(is_unequal) {
             lines.push(PAIRED.to_owned());
         }
+        lines.extend(self.sandbox_line());
         lines
     }
 
@@ -360,8 +363,14 @@ impl ComparisonReport {
         if timed.peek().is_some() && timed.all(|(_, stage)| is_paired(stage)) {
             lines.push(VALUES.to_owned());
         }
+        lines.extend(self.sandbox_line());
         lines.extend(self.machine_line());
         lines
+    }
+
+    /// Whether the code was confined, where that was expected or requested.
+    fn sandbox_line(&self) -> Option<String> {
+        self.outcome.sandbox.map(SandboxState::text)
     }
 
     fn timed(&self) -> impl Iterator<Item = (&DecidedRow, &DecidedStage)> {

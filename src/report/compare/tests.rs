@@ -25,7 +25,7 @@ use crate::{
     error::{Error, Exit},
     model::{
         Benchmark, CommitTitle, Disturbance, FailedTarget, InterleavingUnavailable, Metric, Mode,
-        SampleSizes, Threads, Throughput, Version, VersionChanges,
+        SampleSizes, SandboxOff, SandboxState, Threads, Throughput, Version, VersionChanges,
     },
     report::{
         PLAIN_COLUMNS, style,

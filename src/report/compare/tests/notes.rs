@@ -282,3 +282,28 @@ fn unconfirmed_differs_from_missing_fresh_builds() {
         assert!(text.contains(note), "{text}");
     }
 }
+
+#[test]
+fn report_says_whether_code_ran_in_the_sandbox() {
+    let with = |sandbox| {
+        let rows = vec![decided_row("a", 812.0, &[1.0], 0.01, 0.002)];
+        let report = shown(Outcome { rows, sandbox, ..nothing() });
+        (style::plain(&report.text(400)), report)
+    };
+    let on = SandboxState::On { landlock: 7, own_process_ids: true };
+    let off = SandboxState::Off { reason: SandboxOff::Requested };
+    for (state, line) in [
+        (on, "ran in the sandbox: Landlock 7, own process ids for compilations and set-ups"),
+        (off, "ran outside of the sandbox: --no-sandbox"),
+    ] {
+        let (text, report) = with(Some(state));
+        for report in [&text, &report.markdown(), &report.html().unwrap()] {
+            assert!(report.contains(&format!("code of the commits {line}")), "{report}");
+        }
+    }
+    let json: serde_json::Value = serde_json::from_str(&with(Some(on)).1.json().unwrap()).unwrap();
+    let expected = serde_json::json!({ "state": "on", "landlock": 7, "own_process_ids": true });
+    assert_eq!(json["sandbox"], expected);
+    let (text, report) = with(None);
+    assert!(!text.contains("sandbox") && !report.json().unwrap().contains("sandbox"), "{text}");
+}
