@@ -99,7 +99,7 @@ impl Project {
         let target = metadata.target_directory.as_std_path().to_owned();
         log::keep_in(&CacheDirs::run_logs(&target));
         let file = BenchToml::read(&workspace)?.with(config)?;
-        if !secrets::is_listed() {
+        if !secrets::base_decides() {
             secrets::pass(file.passed_names());
         }
         // The files of the store change with every run.

@@ -31,6 +31,8 @@ struct Secrets {
     values: Option<SecretValues>,
     redactor: Option<Arc<Redactor>>,
     inheritance: Inheritance,
+    /// True if the base of a comparison decides about what a change must not decide about itself.
+    base_decides: bool,
     /// The variables that code does not inherit.
     withheld: BTreeMap<OsString, OsString>,
     /// Those of them that bench.toml passes.
@@ -43,6 +45,7 @@ impl Secrets {
             values: None,
             redactor: None,
             inheritance: Inheritance::AllButSecrets,
+            base_decides: false,
             withheld: BTreeMap::new(),
             passed: BTreeMap::new(),
         }
@@ -83,6 +86,7 @@ pub fn start(inheritance: Inheritance) -> Result<()> {
         }
     }
     secrets.inheritance = inheritance;
+    secrets.base_decides = inheritance == Inheritance::Listed;
     let has_secret = !values.is_empty();
     secrets.hide(values);
     drop(secrets);
@@ -161,9 +165,19 @@ pub fn withheld() -> Vec<(OsString, OsString)> {
     read().withheld.clone().into_iter().collect()
 }
 
-/// True if code inherits only listed variables, and the base of a comparison decides about others.
-pub fn is_listed() -> bool {
+/// True if code inherits only listed variables.
+fn is_listed() -> bool {
     read().inheritance == Inheritance::Listed
+}
+
+/// Leaves it to the base of a comparison what code inherits: no file of the working tree decides from now on.
+pub fn leave_to_base() {
+    write().base_decides = true;
+}
+
+/// True if the base of a comparison decides about what a change must not decide about itself.
+pub fn base_decides() -> bool {
+    read().base_decides
 }
 
 /// Passes variables that bench.toml names to code from now on.

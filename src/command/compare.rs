@@ -32,6 +32,11 @@ pub fn run(args: &CompareArgs, shared: &SharedVariables) -> Result<Exit> {
     let output = Output::with_files(args.report.format, &args.report.output.files)?;
     let kept = if args.stored { SavedHandler::Nothing } else { SavedHandler::Compilations };
     let interrupt = Interrupt::on_signals(kept)?;
+    // At the desk, the settings of the working tree are tried; in a job, no change sets the limits that it has to keep.
+    let base_decides = ci::is_job(|name| secrets::variable(name)?.into_string().ok());
+    if base_decides {
+        secrets::leave_to_base();
+    }
     let mut project = match &args.pack {
         Some(pack) => Project::from_pack(pack, &args.experiment.target.project.config, &console)?,
         None => project_of(&args.experiment.target)?,
@@ -42,11 +47,8 @@ pub fn run(args: &CompareArgs, shared: &SharedVariables) -> Result<Exit> {
         project.check_tables(&args.versions.names()?, &console)?;
     }
     let has_page = args.report.has_page();
-    // At the desk, the settings of the working tree are tried; in a job, no change sets the limits that it has to keep.
     let warning = match each.first() {
-        Some(first) if ci::is_job(|name| secrets::variable(name)?.into_string().ok()) => {
-            judge_by_base(&mut project, first, &console)?
-        }
+        Some(first) if base_decides => judge_by_base(&mut project, first, &console)?,
         _ => None,
     };
     let compared = compared_each(&project, &each, has_page, &console, &interrupt)?;

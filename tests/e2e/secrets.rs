@@ -1,5 +1,7 @@
 //! Code of a commit gets no secret of the user's or of a CI job.
 
+use std::{fs, os::unix::fs::PermissionsExt as _};
+
 use crate::support::{QUICK, TestProject, rbench::Rbench};
 
 /// Code that panics unless exactly these variables of [`given`] are set.
@@ -82,6 +84,32 @@ fn code_in_ci_gets_listed_variables_and_those_that_the_base_names() {
     let withheld = "only if bench.toml names them: CC_OPTIONS CREDENTIALS_DIRECTORY DATABASE_URL DB_KEY GITHUB_ENV";
     outcome.assert_stderr_has(&[withheld]);
     assert!(!outcome.printed().contains("s3cret"), "{}", outcome.printed());
+}
+
+#[test]
+fn working_tree_passes_nothing_to_cargo_in_a_job() {
+    let project = TestProject::of("counted");
+    project.write("bench.toml", "pass-environment = [\"DB_KEY\"]\n");
+    project.commit("Pass the key");
+    let (seen, shim) = (project.beside("seen"), project.beside("cargo-shim"));
+    let script = format!(
+        "#!/bin/sh\necho \"$1 ${{DB_KEY:-nothing}}\" >> {}\nexec cargo \"$@\"\n",
+        seen.display()
+    );
+    fs::write(&shim, script).unwrap();
+    fs::set_permissions(&shim, fs::Permissions::from_mode(0o755)).unwrap();
+    let compare = |ci: &str| {
+        let words = [&["compare", "HEAD~1", "HEAD"], &QUICK[..]].concat();
+        let command = project.rbench(&words).env("CARGO", &shim).env("CI", ci);
+        command.env("DB_KEY", "s3cret-key").ok();
+        fs::read_to_string(&seen).unwrap()
+    };
+    let of_job = compare("true");
+    assert!(of_job.contains("metadata nothing") && !of_job.contains("s3cret-key"), "{of_job}");
+    project.replace("src/lib.rs", "u64 = 1_000", "u64 = 1_001");
+    project.commit("Do more");
+    let at_the_desk = compare("");
+    assert!(at_the_desk.contains("s3cret-key"), "{at_the_desk}");
 }
 
 #[test]
