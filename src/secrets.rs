@@ -18,6 +18,7 @@ use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 use crate::{
     error::{Context as _, Exit, Result},
     model::{
+        OF_BASE,
         secret::{Redactor, SecretValues, may_be_address},
         variables::{
             Inheritance, PassedNames, SSH_AGENT, is_essential, is_never_passed, looks_secret,
@@ -248,8 +249,9 @@ pub fn advice(output: &str) -> Option<String> {
     };
     let list: Vec<String> = names.iter().map(|name| format!("{name:?}")).collect();
     Some(format!(
-        "{} {are} not passed to code of a commit: add `pass-environment = [{}]` to bench.toml",
+        "{} {are} not passed to code of a commit: add `pass-environment = [{}]` to bench.toml{}",
         names.join(", "),
-        list.join(", ")
+        list.join(", "),
+        if base_decides() { OF_BASE } else { "" }
     ))
 }

@@ -54,7 +54,9 @@ pub fn run(args: &AcceptArgs) -> Result<Exit> {
     file.write()?;
     let shown = file.path().strip_prefix(project.repository.root()).unwrap_or(file.path());
     let shown = escape_untrusted(&shown.display().to_string()).into_owned();
-    text += &format!("{shown} now has an entry: commit this file with the change\n");
+    text += &format!(
+        "{shown} now has an entry: commit this file; in CI, it counts once the base has it\n"
+    );
     Console::result(&text)?;
     if project.repository.ignores(file.path()) {
         console.line(&format!(

@@ -54,6 +54,7 @@ pub fn run(args: &CompareArgs, shared: &SharedVariables) -> Result<Exit> {
     let compared = compared_each(&project, &each, has_page, &console, &interrupt)?;
     let Some(mut outcomes) = compared else { return Ok(Exit::Success) };
     for outcome in &mut outcomes {
+        outcome.base_decides = base_decides;
         outcome.base_warning.clone_from(&warning);
     }
     let policy = policy(&project, &args.verdict);

@@ -37,6 +37,8 @@ pub struct Outcome {
     pub compilers: Option<[String; 2]>,
     /// The criteria of the verdicts.
     pub criteria: Criteria,
+    /// True in a job, where the base decides what a change must not decide about itself.
+    pub base_decides: bool,
     /// A warning if the base decides, and the head has other settings.
     pub base_warning: Option<Warning>,
     /// The requested sample sizes, where no benchmark has its own; absent where nothing was

@@ -9,6 +9,7 @@ use crate::{
     error::Result,
     model::{Benchmark, Version},
     project::Project,
+    secrets,
 };
 
 /// A request to compare two versions.
@@ -110,12 +111,13 @@ fn release(
     observer: &dyn Observer,
 ) -> Result<Option<Version>> {
     let repository = &project.repository;
+    let file = if secrets::base_decides() { "bench.toml of the base" } else { "bench.toml" };
     let found = match &gate.release {
         Release::Last => repository.last_release(head),
         Release::Revision(revision) => repository.resolve(revision),
     };
     let release = found.map_err(|error| {
-        if gate.is_of_file { error.cause("[gate] in bench.toml names it") } else { error }
+        if gate.is_of_file { error.cause(format!("[gate] in {file} names it")) } else { error }
     })?;
     if release.key() == base.key() {
         let note = format!("{release} has the files of the base: one comparison covers both");
@@ -128,7 +130,7 @@ fn release(
     };
     if gate.is_of_file && !is_ancestor()? {
         let note = format!(
-            "not compared with {release} of [gate] in bench.toml: {head} does not descend from it"
+            "not compared with {release} of [gate] in {file}: {head} does not descend from it"
         );
         observer.compare_event(Event::Note(&note));
         return Ok(None);

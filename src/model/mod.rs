@@ -68,7 +68,7 @@ pub use layout::{Layout, LayoutSeed, Strategy, derive_seed, first_stage_seed};
 pub use machine::{Disturbance, Finding, MANY_SWITCHES, Machine, Severity, findings_summary};
 pub use partition::Partition;
 pub use rbench_stats::{InterimAnalyses, KnownMetric, Metric, MetricSource, SampleSizes, Unit};
-pub use sandbox::{REFUSED, SandboxExceptions, SandboxOff, SandboxState};
+pub use sandbox::{OF_BASE, REFUSED, SandboxExceptions, SandboxOff, SandboxState};
 pub use settings::{CompileSettings, settings_words};
 pub use setup::{Setup, SetupRule, Setups};
 pub use skip_reason::{Absence, AbsentBenchmark, RemovedBenchmark, SkipReason};

@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 /// The beginning of a line that says what the sandbox refused, and what to do.
 pub const REFUSED: &str = "the sandbox refused to";
 
+/// Behind the name of a file in advice to change it, where the one of the base decides.
+pub const OF_BASE: &str = " of the base (in a change, it holds once merged)";
+
 /// `[sandbox]` of bench.toml: what the benchmarks of a project need.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SandboxExceptions {

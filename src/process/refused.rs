@@ -16,7 +16,10 @@ use super::{
     scratch::Scratch,
     trace::{self, Observation, Observed, Plan, Tracing},
 };
-use crate::model::REFUSED;
+use crate::{
+    model::{OF_BASE, REFUSED},
+    secrets,
+};
 
 /// The words by which programs report a refused file.
 const WORDS: [&str; 6] = [
@@ -66,8 +69,9 @@ fn lines(paths: &BTreeSet<PathBuf>, access: &str) -> Vec<String> {
         // A rule is about what exists.
         let place = if path.exists() { path } else { path.parent().unwrap_or(path) };
         format!(
-            "{REFUSED} {access} {}; if it is needed, in bench.toml: [sandbox] {access} = [{:?}]",
+            "{REFUSED} {access} {}; if it is needed, in bench.toml{}: [sandbox] {access} = [{:?}]",
             path.display(),
+            whose(),
             place.display().to_string()
         )
     };
@@ -84,9 +88,16 @@ fn lines(paths: &BTreeSet<PathBuf>, access: &str) -> Vec<String> {
 
 /// What to do about the sandbox where no file explains the failure.
 pub fn advice_without_files() -> String {
-    "the sandbox may have refused it: it opens no Unix sockets without `[sandbox] unix-sockets = \
-     true` in bench.toml; whether it is the reason: --no-sandbox"
-        .to_owned()
+    format!(
+        "the sandbox may have refused it: it opens no Unix sockets without `[sandbox] unix-sockets = \
+         true` in bench.toml{}; whether it is the reason: --no-sandbox",
+        whose()
+    )
+}
+
+/// Whose bench.toml decides.
+fn whose() -> &'static str {
+    if secrets::base_decides() { OF_BASE } else { "" }
 }
 
 /// Files of one directory by the directory, if there are several.

@@ -14,7 +14,7 @@ use std::{
 };
 
 use crate::support::{
-    TestProject,
+    QUICK, TestProject,
     project::WITH_HARNESS,
     rbench::{Outcome, PROGRAM},
 };
@@ -204,11 +204,16 @@ fn benchmarks_in_the_sandbox_are_interleaved() {
     assert!(printed.contains("changing") && !printed.contains("sequentially"), "{printed}");
 }
 
+fn without_line_breaks(outcome: &Outcome) -> String {
+    outcome.printed().split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 /// Runs the comparison of a project that needs something outside of it, first without and then with an exception.
 fn refused_and_permitted(project: &TestProject, exception: &str) {
-    let refused = project.rbench(&CI).run();
-    let printed = refused.printed();
-    let line = format!("[sandbox] {exception}");
+    let printed = without_line_breaks(&project.rbench(&CI).run());
+    let line = format!(
+        "in bench.toml of the base (in a change, it holds once merged): [sandbox] {exception}"
+    );
     assert!(printed.contains(&line), "{line}: {printed}");
     // The last value of a key applies.
     let with = exception.strip_prefix("read = [").map_or_else(
@@ -228,6 +233,13 @@ fn file_that_a_benchmark_needs_is_named_with_the_line_to_add() {
         format!("{{ std::fs::read({corpus:?}).unwrap(); bencher.iter(compared::changing) }}");
     project.replace("benches/work.rs", "bencher.iter(compared::changing)", &read);
     project.commit("Read a file");
+    let at_the_desk = ["compare", "HEAD~1", "HEAD", "--sandbox", WITH_HARNESS];
+    let outcome = project.rbench(&[&at_the_desk, &QUICK[..]].concat()).run();
+    let printed = without_line_breaks(&outcome);
+    assert!(
+        printed.contains(&format!("in bench.toml: [sandbox] read = [{corpus:?}]")),
+        "{printed}"
+    );
     refused_and_permitted(&project, &format!("read = [{corpus:?}]"));
 }
 

@@ -100,6 +100,7 @@ fn compare_and_publish(
         return Ok(Exit::Success);
     };
     for outcome in &mut outcomes {
+        outcome.base_decides = true;
         outcome.base_warning.clone_from(&warning);
     }
     let policy = if job.is_advisory() {

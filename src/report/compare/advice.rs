@@ -153,10 +153,15 @@ impl ComparisonReport {
         let head = head.revision_arg();
         let arguments = [head.as_str(), row.benchmark.name.id.as_str()];
         let reason = [("reason", Some("WHY"))];
-        Some(Step {
-            command: self.command_line.suggest("accept", &arguments, &reason),
-            purpose: format!("accept an intended slowdown of {}", self.name(row)),
-        })
+        let purpose = format!("accept an intended slowdown of {}", self.name(row));
+        let purpose = if self.outcome.base_decides {
+            // The entry names a commit that the target branch need not have yet.
+            purpose
+                + "; it counts once the base has it: commit it to the target branch, and merge that"
+        } else {
+            purpose
+        };
+        Some(Step { command: self.command_line.suggest("accept", &arguments, &reason), purpose })
     }
 
     /// The command that examines a benchmark whose builds fall into two groups, which no verdict

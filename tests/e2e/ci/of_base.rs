@@ -58,6 +58,7 @@ fn head_that_loosens_its_criteria_is_judged_by_those_of_the_base() {
         });
         assert!(warning < row, "{page}");
     }
+    assert!(job.read("report/report.md").contains("it counts once the base has it"));
     // The same for `compare` in a job; at the desk, the working tree's criteria are tried.
     let stored = ["compare", "main~1", "topic", "--stored"];
     let outcome = project.rbench(&stored).env("CI", "true").run().assert_exit(1);

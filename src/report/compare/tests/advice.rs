@@ -182,3 +182,18 @@ fn next_steps_are_about_the_largest_slowdown_and_accept_it_last() {
     let calm = vec![decided_row("calm", 240.8, &[1.0], 0.02, 0.003)];
     assert_eq!(shown(Outcome { rows: calm, ..nothing() }).next_steps(), []);
 }
+
+#[test]
+fn accepting_in_a_job_needs_the_entry_in_the_base() {
+    let purpose = |base_decides| {
+        let rows = vec![decided_row("slower", 812.0, &[1.4, 1.4], 0.01, 0.001)];
+        let report = shown(Outcome { rows, base_decides, ..nothing() });
+        report.next_steps().pop().unwrap().purpose
+    };
+    assert_eq!(purpose(false), "accept an intended slowdown of slower");
+    assert_eq!(
+        purpose(true),
+        "accept an intended slowdown of slower; it counts once the base has it: commit it to the target branch, and \
+         merge that"
+    );
+}
