@@ -413,7 +413,7 @@ fn process(id: Pid) -> Option<Process> {
 }
 
 /// The children of this process, in less time than it takes to look at all processes.
-fn children_of_this_process() -> Vec<Process> {
+pub(super) fn children_of_this_process() -> Vec<Process> {
     let threads = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
     let lists: Vec<String> = threads
         .filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok())
@@ -569,28 +569,37 @@ pub(super) fn await_end(child: Pid) {
 
 /// Waits for the end of `child`, and leaves it to be reaped. Reaps the processes that this one adopts meanwhile: a
 /// process that starts another one and ends, again and again, would soon use up all process ids.
-#[expect(unsafe_code, reason = "the safe wrapper of waitid does not tell whose end it reports")]
 pub fn await_end_of(child: Pid) {
+    while let Some(ended) = await_any_end() {
+        if ended == child {
+            return;
+        }
+        reap_ended(ended);
+    }
+}
+
+/// Waits for the end of any child, and leaves it to be reaped. `None` if there is no child.
+#[expect(unsafe_code, reason = "the safe wrapper of waitid does not tell whose end it reports")]
+pub(super) fn await_any_end() -> Option<Pid> {
     loop {
         // SAFETY: `info` is plain old data, for which all zeros is a valid value.
         let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
         let options = libc::WEXITED | libc::WNOWAIT;
         // SAFETY: the pointer is to a live, writable variable of the type that waitid wants.
         let result = unsafe { libc::waitid(libc::P_ALL, 0, &raw mut info, options) };
-        if result == -1 {
-            match io::Error::last_os_error().kind() {
-                io::ErrorKind::Interrupted => continue,
-                _ => return,
-            }
+        if result == 0 {
+            // SAFETY: the kernel has filled it in for the end of a child.
+            return Pid::from_raw(unsafe { info.si_pid() });
         }
-        // SAFETY: the kernel has filled it in for the end of a child.
-        match Pid::from_raw(unsafe { info.si_pid() }) {
-            Some(ended) if ended != child => {
-                let _ = waitid(WaitId::Pid(ended), WaitIdOptions::EXITED | WaitIdOptions::NOHANG);
-            }
-            _ => return,
+        if io::Error::last_os_error().kind() != io::ErrorKind::Interrupted {
+            return None;
         }
     }
+}
+
+/// Reaps a child that has ended.
+pub(super) fn reap_ended(child: Pid) {
+    let _ = waitid(WaitId::Pid(child), WaitIdOptions::EXITED | WaitIdOptions::NOHANG);
 }
 
 /// The CPU time of the first thread of a process, and the time in which it was ready to run but others used the CPU.

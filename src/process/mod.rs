@@ -12,6 +12,7 @@ mod load;
 mod output;
 mod preload;
 mod readable;
+mod reaper;
 mod refused;
 mod run;
 pub mod sandbox;

@@ -33,6 +33,7 @@ use super::{
     child::{self, ExitWatch, end_with_this_process},
     interrupt::Interrupt,
     readable::first_readable,
+    reaper::Reaper,
     sandbox::{self, AtRequest, Confined, Task, pass_confinement},
 };
 use crate::{
@@ -258,6 +259,7 @@ fn keep() -> io::Result<()> {
     let interrupt =
         Interrupt::on_signals_in_order().map_err(|error| io::Error::other(error.to_string()))?;
     set_child_subreaper(Some(getpid()))?;
+    let reaper = Reaper::start()?;
     let socket = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
     let mut requests = BufReader::new(socket.try_clone()?);
     let mut at_end = Vec::new();
@@ -268,7 +270,9 @@ fn keep() -> io::Result<()> {
             break;
         }
         let reply: Reply = match serde_json::from_str(&line) {
-            Ok(Request::Run(command)) => command.run(confined.as_ref(), &[&socket, &interrupt]),
+            Ok(Request::Run(command)) => {
+                command.run(confined.as_ref(), &reaper, &[&socket, &interrupt])
+            }
             Ok(Request::AtEnd(command)) => {
                 at_end.push(command);
                 None
@@ -283,21 +287,27 @@ fn keep() -> io::Result<()> {
     }
     // Nothing stops the clean-up but its own time limits.
     let confined = confined.as_ref();
-    for failure in at_end.iter().rev().filter_map(|command| command.run(confined, &[])) {
+    for failure in at_end.iter().rev().filter_map(|command| command.run(confined, &reaper, &[])) {
         let _ = send(&socket, &failure);
     }
+    drop(reaper);
     end_descendants();
     Ok(())
 }
 
 impl SetupCommand {
     /// Runs the command in the keeper; none if it succeeds. Ends it at its timeout, and when one of `stops` is readable.
-    fn run(&self, confined: Option<&Confined>, stops: &[&dyn AsFd]) -> Option<Failure> {
+    fn run(
+        &self,
+        confined: Option<&Confined>,
+        reaper: &Reaper,
+        stops: &[&dyn AsFd],
+    ) -> Option<Failure> {
         let failure = |reason: String, (output, is_cut): (Vec<u8>, bool)| {
             let Self { key, script, directory, .. } = self.clone();
             Some(Failure { key, script, directory, reason, output, is_cut })
         };
-        let (ending, output) = match self.run_to_the_end(confined, stops) {
+        let (ending, output) = match self.run_to_the_end(confined, reaper, stops) {
             Ok(ended) => ended,
             Err(error) => return failure(error.to_string(), (Vec::new(), false)),
         };
@@ -315,6 +325,7 @@ impl SetupCommand {
     fn run_to_the_end(
         &self,
         confined: Option<&Confined>,
+        reaper: &Reaper,
         stops: &[&dyn AsFd],
     ) -> io::Result<(CommandEnd, (Vec<u8>, bool))> {
         // A file and no pipe: a server that it leaves behind may write long after its end.
@@ -327,7 +338,7 @@ impl SetupCommand {
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         end_with_this_process(&mut command, Signal::KILL);
         Confined::confine(confined, &mut command)?;
-        let mut shell = command.spawn()?;
+        let mut shell = reaper.spawn(&mut command)?;
         let id = Pid::from_child(&shell);
         let watch = ExitWatch::start(id)?;
         let end = wait_for_end(&watch, stops, self.timeout);
@@ -339,7 +350,9 @@ impl SetupCommand {
                 }
             }
         }
-        let status = shell.wait()?;
+        let status = shell.wait();
+        reaper.forget(&shell);
+        let status = status?;
         let length = output.seek(SeekFrom::End(0))?;
         output.seek(SeekFrom::Start(length.saturating_sub(SENT)))?;
         let mut bytes = Vec::new();
@@ -380,4 +393,54 @@ fn end_descendants() {
     }
     // Nobody is there to hear of what cannot be ended.
     let _ = child::end_all_children();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The path of the test below.
+    const NAME: &str =
+        "process::setup::tests::what_a_command_leaves_behind_is_reaped_while_it_runs_and_after";
+
+    /// Set for the child, which runs this same test: this process has children of other tests.
+    const VARIABLE: &str = "RBENCH_TEST_KEEPER";
+
+    /// More than end between two looks.
+    const MANY: usize = 60;
+
+    #[test]
+    fn what_a_command_leaves_behind_is_reaped_while_it_runs_and_after() {
+        if std::env::var_os(VARIABLE).is_some() {
+            leave_many_behind();
+            return;
+        }
+        let mut child = Command::new(std::env::current_exe().unwrap());
+        let output = child.args(["--exact", NAME]).env(VARIABLE, "1").output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    }
+
+    fn leave_many_behind() {
+        set_child_subreaper(Some(getpid())).unwrap();
+        let reaper = Reaper::start().unwrap();
+        let many = format!("for i in $(seq {MANY}); do (sh -c : &); done; sleep .4");
+        let run = |script: String| {
+            let command = SetupCommand {
+                key: "setup".to_owned(),
+                script,
+                directory: "/".into(),
+                environment: vec![("PATH".into(), std::env::var_os("PATH").unwrap())],
+                timeout: Duration::from_secs(20),
+            };
+            let failure = command.run(None, &reaper, &[]);
+            failure.map(|failure| failure.reason)
+        };
+        // The shell is one of the children.
+        let children = "cat /proc/$PPID/task/*/children | wc -w";
+        assert_eq!(run(format!("{many}; test $({children}) -lt {}", MANY / 2)), None);
+        // As a server does that was left running.
+        assert_eq!(run(format!("(sleep .2; {many}) &")), None);
+        thread::sleep(Duration::from_secs(1));
+        assert!(child::children_of_this_process().len() < MANY / 2);
+    }
 }
