@@ -194,7 +194,8 @@ impl Comments {
             // The token of an app has no user; GraphQL knows the account as which it writes.
             Err(HttpError::Status { status: 401 | 403 | 404, .. }) if self.host == Host::Github => {
                 let query = json!({ "query": "{ viewer { login } }" });
-                let answer = self.http.send(&Method::POST, "/graphql", Some(&query));
+                let address = address_of_graphql(self.http.address());
+                let answer = self.http.send_to(address, &Method::POST, "/graphql", Some(&query));
                 let viewer = answer.ok().and_then(|answer| account(&answer["data"]["viewer"]));
                 Ok(viewer.unwrap_or_else(|| WORKFLOW_ACCOUNT.to_owned()))
             }
@@ -222,6 +223,12 @@ impl Comments {
         }
         Err(HttpError::Answer(format!("there are more than {} entries", MOST_PAGES * PAGE)))
     }
+}
+
+/// What stands before `/graphql` on the server whose REST API has this address. GitHub Enterprise Server has
+/// `/api/v3` and `/api/graphql`; others have GraphQL in the REST API's directory.
+fn address_of_graphql(rest: &str) -> &str {
+    rest.strip_suffix("/v3").filter(|above| above.ends_with("/api")).unwrap_or(rest)
 }
 
 /// The name of an account: `login` on GitHub, `username` on GitLab.

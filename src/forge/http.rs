@@ -147,6 +147,11 @@ impl Http {
         self
     }
 
+    /// The address of the API.
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+
     /// Sends a request, with retries if the API asks for them and if a repetition is safe.
     pub fn send(
         &self,
@@ -154,9 +159,20 @@ impl Http {
         path: &str,
         body: Option<&Value>,
     ) -> Result<Value, HttpError> {
+        self.send_to(&self.address, method, path, body)
+    }
+
+    /// The same, to another API at this address of the same server.
+    pub fn send_to(
+        &self,
+        address: &str,
+        method: &Method,
+        path: &str,
+        body: Option<&Value>,
+    ) -> Result<Value, HttpError> {
         let mut error = HttpError::Limited;
         for attempt in 1..=TRIES {
-            let answer = self.once(method, path, body);
+            let answer = self.once(&format!("{address}{path}"), method, body);
             // Only the path: no headers, queries or bodies, which may contain secrets.
             let what = (method.as_str(), path.split('?').next().unwrap_or_default());
             match &answer {
@@ -190,12 +206,12 @@ impl Http {
 
     fn once(
         &self,
+        address: &str,
         method: &Method,
-        path: &str,
         body: Option<&Value>,
     ) -> Result<Response, HttpError> {
         let unreachable = |error: &dyn fmt::Display| HttpError::Unreachable(error.to_string());
-        let mut request = Request::builder().method(method).uri(format!("{}{path}", self.address));
+        let mut request = Request::builder().method(method).uri(address);
         for (name, value) in &self.headers {
             request = request.header(*name, value);
         }

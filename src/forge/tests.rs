@@ -140,6 +140,22 @@ fn find_ignores_comments_of_others() {
 }
 
 #[test]
+fn app_of_an_enterprise_server_asks_the_graphql_api_beside_the_other() {
+    let api = Api::start();
+    let (_, noted) = comments(&api, Host::Github);
+    let pause = move |time| noted.borrow_mut().push(time);
+    let address = format!("{}/api/v3", api.address);
+    let token = Token::new("s3cret").unwrap();
+    let comments = Comments::new(Host::Github, &address, &token, pause).unwrap();
+    api.token_of_app("own-app[bot]");
+    let own = api.add("own-app[bot]", true, MARKER);
+    assert_eq!(comments.find(&request(Host::Github), MARKER).unwrap().unwrap().id, own);
+    let paths: Vec<String> = api.asked().into_iter().map(|asked| asked.path).collect();
+    let list = "/api/v3/repos/owner/name/issues/7/comments?per_page=100&page=1";
+    assert_eq!(paths, [list, "/api/v3/user", "/api/graphql"]);
+}
+
+#[test]
 fn refusal_has_the_message_of_the_api() {
     let api = Api::start();
     let (comments, waited) = comments(&api, Host::Github);

@@ -147,7 +147,7 @@ impl Api {
 
     /// The requests that change something, such as `POST /repos/…`.
     pub fn changes(&self) -> Vec<String> {
-        let is_change = |asked: &Asked| asked.method != "GET" && asked.path != "/graphql";
+        let is_change = |asked: &Asked| asked.method != "GET" && !asked.path.ends_with("/graphql");
         let changes = self.asked().into_iter().filter(is_change);
         changes.map(|asked| format!("{} {}", asked.method, asked.path)).collect()
     }
@@ -208,6 +208,8 @@ fn answer(state: &mut State, asked: &Asked) -> Answer {
 
 fn regular(state: &mut State, asked: &Asked) -> (u16, Value) {
     let (path, query) = asked.path.split_once('?').unwrap_or((&asked.path, ""));
+    // GitHub Enterprise Server.
+    let path = path.strip_prefix("/api/v3").unwrap_or(path);
     let sent: Value = serde_json::from_str(&asked.body).unwrap_or_default();
     let text = sent["body"].as_str().unwrap_or_default().to_owned();
     let id = path.rsplit('/').next().and_then(|id| id.parse::<u64>().ok());
@@ -229,7 +231,7 @@ fn regular(state: &mut State, asked: &Asked) -> (u16, Value) {
         ("POST" | "PATCH" | "PUT", _) if text.chars().count() > LONGEST => {
             (422, json!({ "message": "Body is too long (maximum is 65536 characters)" }))
         }
-        ("POST", "/graphql") => match &state.app {
+        ("POST", "/graphql" | "/api/graphql") => match &state.app {
             Some(app) => (200, json!({ "data": { "viewer": { "login": app } } })),
             None => (404, json!({ "message": "Not Found" })),
         },
