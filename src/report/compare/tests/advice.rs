@@ -187,7 +187,7 @@ fn next_steps_are_about_the_largest_slowdown_and_accept_it_last() {
 fn accepting_in_a_job_needs_the_entry_in_the_base() {
     let purpose = |base_decides| {
         let rows = vec![decided_row("slower", 812.0, &[1.4, 1.4], 0.01, 0.001)];
-        let report = shown(Outcome { rows, base_decides, ..nothing() });
+        let report = shown(Outcome { base_decides, rows, ..nothing() });
         report.next_steps().pop().unwrap().purpose
     };
     assert_eq!(purpose(false), "accept an intended slowdown of slower");

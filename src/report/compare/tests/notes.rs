@@ -287,7 +287,7 @@ fn unconfirmed_differs_from_missing_fresh_builds() {
 fn report_says_whether_code_ran_in_the_sandbox() {
     let with = |sandbox| {
         let rows = vec![decided_row("a", 812.0, &[1.0], 0.01, 0.002)];
-        let report = shown(Outcome { rows, sandbox, ..nothing() });
+        let report = shown(Outcome { sandbox, rows, ..nothing() });
         (style::plain(&report.text(400)), report)
     };
     let on = SandboxState::On { landlock: 7, own_process_ids: true };
