@@ -43,9 +43,12 @@ use super::{
 use crate::{
     error::{Context, Error, Exit, Result},
     model::{CompileSettings, Members, TargetFilter},
-    process::{advice_on_refused, advice_without_files, may_be_refused, observe},
+    process::{advice_on_refused, advice_without_files, may_be_refused, observe, sandbox},
     shell,
 };
+
+/// The words of cargo about a build script that failed: before its output, and in it.
+const OF_BUILD_SCRIPT: [&str; 2] = ["failed to run custom build command", "--- stderr"];
 
 impl BuildEnv<'_> {
     /// Compiles the bench targets of a version, or finds them in the cache. The compilation is then the active one. A
@@ -396,14 +399,18 @@ impl BuildEnv<'_> {
     /// the tracer, and compiles what has failed.
     fn explain_refused(&self, error: Error, command: &Command) -> Error {
         let output = error.to_string();
-        if !may_be_refused(&output) {
+        let is_reported = may_be_refused(&output);
+        // A script may only say what it did not find.
+        let is_of_script = OF_BUILD_SCRIPT.iter().any(|words| output.contains(words));
+        if !sandbox::is_confined() || !(is_reported || is_of_script) {
             return error;
         }
         self.note("looking for what the sandbox has refused: compiling again under the tracer");
         let advice = observe(command).map(|observed| advice_on_refused(&observed, &output));
         match advice {
             Ok(advice) if !advice.is_empty() => advice.into_iter().fold(error, Error::hint),
-            _ => error.hint(advice_without_files()),
+            _ if is_reported => error.hint(advice_without_files()),
+            _ => error,
         }
     }
 

@@ -31,6 +31,9 @@ const WORDS: [&str; 6] = [
     "os error 13",
 ];
 
+/// The user's settings of git, which may hold credentials: cargo looks there, and goes on without.
+const SETTINGS_OF_GIT: [&str; 2] = [".gitconfig", ".config/git/config"];
+
 /// As many files as a user reads about.
 const MOST: usize = 3;
 
@@ -42,7 +45,9 @@ pub fn may_be_refused(output: &str) -> bool {
 /// What to do about files that the sandbox refused, among those that a program with this output opened or wrote: one line
 /// for each. Those that the output names are the reason, if it names some.
 pub fn advice(observed: &Observed, output: &str) -> Vec<String> {
-    let is_of_system = |path: &Path| path.starts_with("/proc") || path.starts_with("/dev/null");
+    let is_of_git = |path: &Path| SETTINGS_OF_GIT.iter().any(|name| path.ends_with(name));
+    let is_of_system =
+        |path: &Path| path.starts_with("/proc") || path.starts_with("/dev/null") || is_of_git(path);
     let could_read = |path: &Path| File::open(path).is_ok();
     // A file to create is refused where its directory is closed.
     let could_write = |path: &Path| path.exists() || path.parent().is_some_and(Path::exists);

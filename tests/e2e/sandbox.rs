@@ -244,6 +244,24 @@ fn file_that_a_benchmark_needs_is_named_with_the_line_to_add() {
 }
 
 #[test]
+fn file_that_a_build_script_does_not_find_is_named_with_the_line_to_add() {
+    let project = TestProject::of("compared");
+    let tool = project.beside("tool");
+    fs::write(&tool, "text").unwrap();
+    let tool = tool.display().to_string();
+    let script = format!(
+        "fn main() {{\n    assert!(std::fs::read({tool:?}).is_ok(), \"no tool found\");\n}}\n"
+    );
+    project.write("build.rs", &script);
+    project.commit("Look for a tool");
+    // Cargo looks there, and nobody should open it.
+    fs::write(project.home().join(".gitconfig"), "").unwrap();
+    let printed = project.rbench(&CI).run().printed();
+    assert!(!printed.contains(".gitconfig"), "{printed}");
+    refused_and_permitted(&project, &format!("read = [{tool:?}]"));
+}
+
+#[test]
 fn directory_that_a_build_script_writes_is_named_with_the_line_to_add() {
     let project = TestProject::of("compared");
     let place = project.beside("notes");
