@@ -8,7 +8,6 @@ use tracing::debug;
 use super::{
     preloaded::PreloadedLibrary,
     program_use,
-    sampling::SampledProcess,
     subject::{BuiltProgram, InVersion, Obstacle, outcome_of},
 };
 use crate::{
@@ -19,7 +18,7 @@ use crate::{
         Execution, ExecutionRequest, Incident, InterleavingUnavailable, Name, Outcome, Schedule,
         Threads, Unmeasured,
     },
-    process::interleaving::{InterleavedProcess, InterleavedUse, SharedPage},
+    process::interleaving::{InterleavedProcess, InterleavedUse, Sampled, SharedPage},
 };
 
 /// Limit for the CPU time of other threads: 1/50 of the first thread's; and of child processes: 1/50
@@ -115,7 +114,7 @@ impl SupportTable<'_> {
             })
         };
         let outcomes = match self.period {
-            Some(period) => page.sampled_while(period, cpu, execute)?,
+            Some(period) => page.sampled_while(period, &others(self.cpus, cpu), execute)?,
             None => execute(),
         };
         let mut attempts = outcomes.into_iter().zip(&members).map(|(outcome, member)| {
@@ -152,6 +151,25 @@ impl SupportTable<'_> {
         let directory = below.map_or_else(|_| directory.clone(), |below| home.join(below));
         Executable { directory, ..executable.clone() }
     }
+}
+
+/// What is left of a sampled process.
+pub(super) struct SampledProcess {
+    /// The number of clock readings before the first one that was kept, and those that were kept.
+    pub(super) readings: (u64, Vec<i64>),
+    pub(super) sampled: Sampled,
+}
+
+impl SampledProcess {
+    /// Of an ended process.
+    pub(super) fn of(member: &InterleavedProcess) -> Result<Self> {
+        Ok(Self { readings: member.numbered_readings()?, sampled: member.sampled()? })
+    }
+}
+
+/// The CPUs besides the one of a benchmark; all, if it has none of its own.
+pub(super) fn others(cpus: &[usize], own: Option<usize>) -> Vec<usize> {
+    cpus.iter().copied().filter(|cpu| Some(*cpu) != own).collect()
 }
 
 pub(super) fn panicked() -> Error {

@@ -14,7 +14,7 @@ use tracing::{debug, info_span};
 
 use super::{
     ListedVersion, Runner,
-    interleaving_support::{Attempt, Both, Cpus, Sharing, both, panicked},
+    interleaving_support::{Attempt, Both, Cpus, SampledProcess, Sharing, both, others, panicked},
     preloaded::PreloadedLibrary,
     schedule::{ScheduleShape, Step, schedule},
     subject::{InVersion, Obstacle, Subject, outcome_of},
@@ -25,7 +25,7 @@ use crate::{
     model::{
         Benchmark, Execution, ExecutionRequest, LayoutSeed, Metric, Stage, Threads, Unmeasured,
     },
-    process::interleaving::{InterleavedProcess, MOST_READINGS, Sampled},
+    process::interleaving::{InterleavedProcess, MOST_READINGS},
     store::ExperimentId,
 };
 
@@ -48,20 +48,6 @@ pub struct TimeProfiles {
     pub overhead: Option<f64>,
     /// True if both versions were interleaved.
     pub is_interleaved: bool,
-}
-
-/// What is left of a sampled process.
-pub(super) struct SampledProcess {
-    /// The number of clock readings before the first one that was kept, and those that were kept.
-    readings: (u64, Vec<i64>),
-    sampled: Sampled,
-}
-
-impl SampledProcess {
-    /// Of an ended process.
-    pub(super) fn of(member: &InterleavedProcess) -> Result<Self> {
-        Ok(Self { readings: member.numbered_readings()?, sampled: member.sampled()? })
-    }
 }
 
 /// A sampled execution with its measurements.
@@ -200,7 +186,8 @@ impl Runner<'_> {
             let harness = subject.versions[version].harness;
             let name = &subject.benchmark.name;
             let execute = || harness.execute(&built.executable, name, &request, &conditions);
-            let outcome = member.sampled_while(PERIOD, conditions.cpu, execute)?;
+            let outcome =
+                member.sampled_while(PERIOD, &others(&support.cpus, conditions.cpu), execute)?;
             let execution = outcome_of(outcome)?.map_err(|why| failed(&subject.benchmark, &why))?;
             if !member.taken()?.joined {
                 let why = "it is linked statically, or starts other programs that do the work: rbench's library was not \

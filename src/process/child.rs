@@ -29,11 +29,13 @@ use rustix::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::interleaving::MEMBER_VARIABLE;
 use crate::model::AtEnd;
 
 /// Time that left-behind processes have to end after SIGKILL.
 pub(super) const GRACE: Duration = Duration::from_secs(2);
+
+/// The variable that holds the index of an interleaved process. A daemon keeps no other mark of its origin.
+pub(super) const MEMBER_VARIABLE: &str = "RBENCH_MEMBER";
 
 /// The children that this process started itself. The lock is held while one is started, so that no other thread
 /// mistakes it for a left-behind process.

@@ -35,7 +35,7 @@ use self::page::{Page, READINGS};
 pub use self::samples::{Sample, Sampled};
 pub use super::preload::LIBRARY_FLAGS;
 use super::preload::{OWN, SharedMemory, inherit, library_source, moved, preload};
-use super::stand_still::StandStill;
+use super::{child::MEMBER_VARIABLE, stand_still::StandStill};
 use crate::{
     error::{Context, Exit, Result},
     model::Threads,
@@ -63,9 +63,6 @@ pub const SLICE: Duration = Duration::from_millis(1);
 /// to get them: beside a program that used one of two CPUs, pools of threads took 2 to 4 times as long as alone with
 /// slices of 0.3 ms, and nearly as long with these.
 pub const SLICE_WITH_THREADS: Duration = Duration::from_millis(5);
-
-/// The variable that holds the index of an interleaved process. A daemon keeps no other mark of its origin.
-pub(super) const MEMBER_VARIABLE: &str = "RBENCH_MEMBER";
 
 /// A path that leads each interleaved process to its own directory.
 pub fn own_directory() -> PathBuf {

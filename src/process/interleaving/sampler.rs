@@ -20,10 +20,7 @@ use super::{
     SharedPage,
     page::{Page, SAMPLE, SAMPLED_THREADS},
 };
-use crate::{
-    error::Result,
-    process::{child::descendants_of, cpus},
-};
+use crate::{error::Result, process::child::descendants_of};
 
 impl SharedPage {
     /// Lets both processes take samples while something [sends the signals](Self::take_samples).
@@ -32,16 +29,15 @@ impl SharedPage {
     }
 
     /// Samples the process whose time slice it is, at about this interval, until `is_done`. Intervals are random, so that no
-    /// rhythm of a benchmark is sampled at the same place again and again. Works on the CPUs other than `busy`, if there are
-    /// any.
+    /// rhythm of a benchmark is sampled at the same place again and again. Works on these CPUs, if there are any.
     pub(super) fn take_samples(
         &self,
         period: Duration,
-        busy: Option<usize>,
+        cpus: &[usize],
         is_done: &AtomicBool,
     ) -> Result<()> {
         // Elsewhere, it disturbs the processes less. If that is impossible, it works all the same.
-        let _ = leave_cpu(busy);
+        let _ = move_to(cpus);
         let since_epoch = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         let seed = since_epoch.unwrap_or_default().subsec_nanos();
         let mut random = ChaCha8Rng::seed_from_u64(u64::from(seed));
@@ -101,12 +97,10 @@ fn verified(own: i32, claimed: u32) -> Option<u32> {
     is_own.then_some(claimed)
 }
 
-/// Moves this thread to the other CPUs, and lets it wake up in time.
-fn leave_cpu(busy: Option<usize>) -> Option<()> {
+/// Moves this thread to these CPUs, and lets it wake up in time.
+fn move_to(cpus: &[usize]) -> Option<()> {
     let _ = set_current_timer_slack(Some(NonZeroU64::MIN));
-    let mut others = CpuSet::new();
-    for cpu in cpus().ok()?.into_iter().filter(|cpu| Some(*cpu) != busy) {
-        others.set(cpu);
-    }
-    (others.count() > 0).then(|| sched_setaffinity(None, &others).ok()).flatten()
+    let mut set = CpuSet::new();
+    cpus.iter().for_each(|cpu| set.set(*cpu));
+    (set.count() > 0).then(|| sched_setaffinity(None, &set).ok()).flatten()
 }

@@ -44,15 +44,15 @@ pub struct Sample {
 }
 
 impl InterleavedProcess {
-    /// Acts while a process that runs [alone](Self::alone) is sampled at about this interval. `busy` is its CPU, if it has
-    /// only one.
+    /// Acts while a process that runs [alone](Self::alone) is sampled at about this interval, from one of these `cpus`, if
+    /// there are any.
     pub fn sampled_while<T>(
         &self,
         period: Duration,
-        busy: Option<usize>,
+        cpus: &[usize],
         act: impl FnOnce() -> T,
     ) -> Result<T> {
-        self.page.sampled_while(period, busy, act)
+        self.page.sampled_while(period, cpus, act)
     }
 
     /// The samples of the ended process. It may have written anything.
@@ -78,17 +78,17 @@ impl InterleavedProcess {
 }
 
 impl SharedPage {
-    /// Acts while both processes are sampled at about this interval. `busy` is their CPU, if they have only one.
+    /// Acts while both processes are sampled at about this interval, from one of these `cpus`, if there are any.
     pub fn sampled_while<T>(
         &self,
         period: Duration,
-        busy: Option<usize>,
+        cpus: &[usize],
         act: impl FnOnce() -> T,
     ) -> Result<T> {
         self.permit_samples()?;
         let is_done = AtomicBool::new(false);
         thread::scope(|scope| {
-            let sampler = scope.spawn(|| self.take_samples(period, busy, &is_done));
+            let sampler = scope.spawn(|| self.take_samples(period, cpus, &is_done));
             let result = act();
             is_done.store(true, Ordering::Relaxed);
             match sampler.join() {

@@ -656,7 +656,7 @@ fn sampled(argument: Option<&str>, takes_samples: bool) -> [Sampled; 2] {
         });
     };
     if takes_samples {
-        shared_page.sampled_while(Duration::from_micros(200), None, both).unwrap();
+        shared_page.sampled_while(Duration::from_micros(200), &[], both).unwrap();
     } else {
         both();
     }
