@@ -5,6 +5,7 @@
 //! changes.
 
 mod planted;
+mod slower;
 
 use serde_json::Value;
 
