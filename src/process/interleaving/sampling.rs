@@ -23,7 +23,7 @@ use super::{
     own_time::State,
     page::{state as thread_state, Page, MAPS, SAMPLE, SAMPLED_THREADS, SAMPLE_WORDS},
     system::*,
-    thread, threads, MEMBER, PAGE, TIME,
+    thread, threads, IS_CHANGING, MEMBER, PAGE, TIME,
 };
 
 /// One slice in this many has no samples.
@@ -296,6 +296,10 @@ unsafe extern "C" fn sampled(_: c_int, _: *const c_void, context: *const c_void)
     let own = MEMBER.load(Relaxed);
     // Only the time of the process counts. A signal may be late.
     if page.takes_samples[own].load(Relaxed) == 0 || matches!(TIME.state(), State::Still(_)) {
+        return;
+    }
+    // Between the end of a measurement, which is known already, and the moment at which the time stands still.
+    if is_owner() && IS_CHANGING.load(Relaxed) {
         return;
     }
     let pointer = thread_pointer();
