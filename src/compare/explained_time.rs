@@ -45,14 +45,14 @@ pub struct ExplainedTime {
 }
 
 impl ExplainedTime {
-    /// The relative change while sampled.
+    /// The relative change in sampled executions.
     pub fn sampled_change(&self) -> Change {
         let Explanation { base, change, .. } = &self.explanation;
         let [estimate, low, high] = [change.mean, change.low, change.high].map(|time| time / base);
         Change { estimate, low, high }
     }
 
-    /// False if the change while sampled is another one than that of the verdict: their intervals have nothing in
+    /// False if the change in sampled executions is another one than that of the verdict: their intervals have nothing in
     /// common.
     pub fn is_about_the_verdict(&self) -> bool {
         let sampled = self.sampled_change();

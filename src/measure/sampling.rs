@@ -385,23 +385,26 @@ fn is_sampled(slices: &[(u64, bool)], from: u64, to: u64) -> bool {
     slices[first.saturating_sub(1)..last].iter().all(|(_, is_sampled)| *is_sampled) && last > 0
 }
 
-/// The times of an iteration in base and head in ns: of measurements that were sampled in both, if there are any.
+/// The fewest measurements without samples from which the time of an iteration is taken.
+const UNSAMPLED: usize = 20;
+
+/// The times of an iteration in base and head in ns: of measurements that were sampled in neither, which sampling does not
+/// prolong. If there are too few, of all that were found.
 fn times(measured: &[Measured; 2]) -> [f64; 2] {
     let [base, head] = measured;
-    let mut values = [Vec::new(), Vec::new()];
+    let (mut unsampled, mut all) = ([const { Vec::new() }; 2], [const { Vec::new() }; 2]);
     for (base, head) in base.values.iter().zip(&head.values) {
         for both in base.iter().zip(head) {
-            if let (Some((base, true)), Some((head, true))) = both {
+            let (Some((base, of_base)), Some((head, of_head))) = both else { continue };
+            for values in
+                std::iter::once(&mut all).chain((!of_base && !of_head).then_some(&mut unsampled))
+            {
                 values[0].push(*base);
                 values[1].push(*head);
             }
         }
     }
-    if values[0].is_empty() {
-        for (values, measured) in values.iter_mut().zip(measured) {
-            values.extend(measured.values.iter().flatten().flatten().map(|(value, _)| *value));
-        }
-    }
+    let values = if unsampled[0].len() < UNSAMPLED { all } else { unsampled };
     let median = |values: &[f64]| {
         let mut sorted = values.to_vec();
         sorted.sort_by(f64::total_cmp);

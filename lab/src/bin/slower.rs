@@ -32,7 +32,7 @@ const NOTHING: usize = 10;
 /// The accepted ratios of the change attributed to a function to that of the verdict.
 const RATIOS: std::ops::RangeInclusive<f64> = 0.8..=1.2;
 
-/// The largest accepted shares of additional time while sampled, and of samples whose callers are not all known.
+/// The largest accepted shares of additional time of sampled measurements, and of samples whose callers are not all known.
 const OVERHEAD: f64 = 0.05;
 const CUT: f64 = 0.02;
 /// The longest accepted median duration of an explanation.
@@ -205,7 +205,7 @@ impl Study {
     /// A row for each planted change. True if all requirements are met.
     fn explain_planted(&self, selected: &[&Planted]) -> Result<bool, Box<dyn Error>> {
         println!(
-            "| benchmark | verdict | named first | expected | attributed | of the verdict | sum | in its interval | overhead \
+            "| benchmark | verdict | named first | expected | attributed | of the verdict | sum | meets it | overhead \
              | cut | s |\n|---|--:|---|---|--:|--:|--:|---|--:|--:|--:|"
         );
         let (mut first, mut itself, mut close, mut inside) = (0, 0, 0, 0);
@@ -219,13 +219,15 @@ impl Study {
             let attributed = explanation.attributed(planted.functions);
             let ratio = attributed / verdict.change[0];
             let sum = explanation.sum();
-            let is_inside = verdict.change[1] <= sum && sum <= verdict.change[2];
+            let [_, low, high] = verdict.change;
+            let [_, sum_low, sum_high] = explanation.change();
+            let is_inside = low <= sum_high && sum_low <= high;
             let mut row = vec![planted.benchmark.to_owned(), verdict.interval()];
             row.push(named.map_or_else(|| "nothing".to_owned(), label));
             row.push(planted.functions[0].to_owned());
             row.push(format!("{attributed:+.2} %"));
             row.push(format!("{ratio:.2}"));
-            row.push(format!("{sum:+.2} %"));
+            row.push(format!("{sum:+.2} % ({sum_low:+.2} .. {sum_high:+.2})"));
             row.push(if is_inside { "yes" } else { "no" }.to_owned());
             for (name, most) in [("overhead_share", &mut overhead), ("cut_share", &mut cut)] {
                 let share = explanation.said[name].as_f64().unwrap_or(f64::INFINITY);
@@ -246,7 +248,7 @@ impl Study {
         Ok([
             at_least("named first", first, all, most),
             at_least("attributed within 20 % of the verdict", close, all, most),
-            at_least("sums in the verdict's interval", inside, all, all),
+            at_least("intervals of the sum and of the verdict that meet", inside, all, all),
             at_most("overhead", 100.0 * overhead, 100.0 * OVERHEAD, "%"),
             at_most("callers not all known", 100.0 * cut, 100.0 * CUT, "% of samples"),
             at_most(
@@ -323,7 +325,7 @@ impl Verdict {
 /// What `diff --explain` says.
 struct Explanation {
     said: Value,
-    /// The time of an iteration of the base while sampled, in ns.
+    /// The time of an iteration of the base in sampled executions, in ns.
     base: f64,
     took: Duration,
 }
@@ -345,17 +347,23 @@ impl Explanation {
 
     /// The change of functions, and of what they call and changed only because of that, in % of the base.
     fn attributed(&self, functions: &[&str]) -> f64 {
-        let because = self.functions().filter(|one| is_because_of(one, functions));
-        self.percent(because.filter(|one| one["state"] != "waiting"))
+        let because = self.named().filter(|one| is_because_of(one, functions));
+        self.percent(because.filter(|one| one["state"] != "waiting"), "attributed")
+    }
+
+    /// The change in sampled executions, with the ends of its interval, in % of the base.
+    fn change(&self) -> [f64; 3] {
+        let of = |name: &str| self.said["change_ns"][name].as_f64().unwrap_or(f64::NAN);
+        ["mean", "low", "high"].map(|name| 100.0 * of(name) / self.base)
     }
 
     /// The change of all functions of the measuring thread, in % of the base.
     fn sum(&self) -> f64 {
-        self.percent(self.functions().filter(|one| one["thread"] == "measuring"))
+        self.percent(self.functions().filter(|one| one["thread"] == "measuring"), "self")
     }
 
-    fn percent<'e>(&self, entries: impl Iterator<Item = &'e Value>) -> f64 {
-        let changes = entries.filter_map(|one| one["self"]["mean"].as_f64());
+    fn percent<'e>(&self, entries: impl Iterator<Item = &'e Value>, of: &str) -> f64 {
+        let changes = entries.filter_map(|one| one[of]["mean"].as_f64());
         100.0 * changes.sum::<f64>() / self.base
     }
 }

@@ -27,6 +27,9 @@ const TESTED: f64 = 0.005;
 /// The probability that any function is called beyond noise although none differs.
 const ERROR_RATE: f64 = 0.01;
 
+/// Functions within noise changed together if no change of their sum has a smaller p value.
+const TOGETHER: f64 = 0.05;
+
 /// The share of the change that the selected functions leave unexplained, at most, and their maximum number.
 const LEFT: f64 = 0.2;
 const MOST: usize = 6;
@@ -56,10 +59,12 @@ pub struct Explanation {
     pub base: f64,
     /// The time of the head, and the sum of the self times there.
     pub head: f64,
-    /// The change while sampled, and the sum of the changes of self times.
+    /// The change in sampled executions, and the sum of the changes of self times.
     pub change: Change,
     /// The functions that have samples in either version, by the size of their change.
     pub functions: Vec<FunctionTime>,
+    /// True if the functions within noise are taken as unchanged, so that the others have the whole change.
+    pub others_are_unchanged: bool,
     /// The work of other threads, if they have samples. It is not part of the time of an iteration.
     pub threads: Option<Threads>,
     /// The stacks of both versions.
@@ -102,6 +107,9 @@ pub struct FunctionTime {
     /// The change of its self time.
     #[serde(rename = "self")]
     pub own: Change,
+    /// The part of the benchmark's change that is attributed to it: the change of its self time and, if the functions within
+    /// noise together did not change either, its share of what they seem to have gained or lost.
+    pub attributed: Change,
     /// The change of its time with callees.
     pub inclusive: Change,
     /// True if the self time changed beyond noise: in a t test over pairs, with an error rate of 1 % for all functions
@@ -152,11 +160,11 @@ pub struct Threads {
 pub struct Selection<'e> {
     /// The selected functions.
     pub functions: Vec<&'e FunctionTime>,
-    /// The sum of the changes of their self times.
+    /// The sum of what is attributed to them.
     pub sum: f64,
-    /// The other functions beyond noise: their number, and the sum of their changes.
+    /// The other functions beyond noise: their number, and the sum of what is attributed to them.
     pub others: (usize, f64),
-    /// The functions within noise: their number, and the sum of their changes.
+    /// The functions within noise: their number, and the sum of the changes of their self times.
     pub within_noise: (usize, f64),
 }
 
@@ -170,15 +178,15 @@ impl Explanation {
         let mut sum = 0.0;
         let is_left = |sum: f64| (self.change.mean - sum).abs() > LEFT * self.change.mean.abs();
         while selected < beyond.len().min(MOST) && is_left(sum) {
-            sum += beyond[selected].own.mean;
+            sum += beyond[selected].attributed.mean;
             selected += 1;
         }
         let (functions, others) = beyond.split_at(selected);
         Selection {
             functions: functions.to_vec(),
             sum,
-            others: total(others),
-            within_noise: total(&within),
+            others: total(others, |one| one.attributed.mean),
+            within_noise: total(&within, |one| one.own.mean),
         }
     }
 
@@ -191,8 +199,8 @@ impl Explanation {
     }
 }
 
-fn total(functions: &[&FunctionTime]) -> (usize, f64) {
-    (functions.len(), functions.iter().map(|one| one.own.mean).sum())
+fn total(functions: &[&FunctionTime], of: impl Fn(&FunctionTime) -> f64) -> (usize, f64) {
+    (functions.len(), functions.iter().map(|one| of(one)).sum())
 }
 
 /// Explains the difference between the base and the head. `estimate` estimates the mean of the differences of the pairs.
@@ -220,6 +228,7 @@ pub fn explain(sides: [Side<'_>; 2], estimate: &dyn Fn(&[f64]) -> Change) -> Opt
         let is_measuring = |stack: &SampledStack| stack.thread == SampledThread::Measuring;
         profile.executions.iter().map(|one| samples(one, is_measuring)).sum()
     };
+    let (functions, others_are_unchanged) = comparison.functions();
     Some(Explanation {
         pairs: pairs.len(),
         samples: profiles.map(of_measuring),
@@ -228,7 +237,8 @@ pub fn explain(sides: [Side<'_>; 2], estimate: &dyn Fn(&[f64]) -> Change) -> Opt
         base: mean(times[0]),
         head: mean(times[1]),
         change: comparison.change(times),
-        functions: comparison.functions(),
+        functions,
+        others_are_unchanged,
         threads: comparison.threads(),
         stacks: folded(tallies, [base, head].map(|profile| &profile.functions[..]), &all),
     })
@@ -249,14 +259,19 @@ struct TimeComparison<'c> {
 }
 
 impl TimeComparison<'_> {
-    /// The change between two series over the pairs; a function without samples has none.
-    fn change(&self, [base, head]: [Option<&Vec<f64>>; 2]) -> Change {
-        let value = |series: Option<&Vec<f64>>, pair: usize| series.map_or(0.0, |one| one[pair]);
-        let differences = (0..self.pairs).map(|pair| value(head, pair) - value(base, pair));
-        (self.estimate)(&differences.collect::<Vec<_>>())
+    /// The change between two series over the pairs.
+    fn change(&self, series: [Option<&Vec<f64>>; 2]) -> Change {
+        (self.estimate)(&self.differences(series))
     }
 
-    fn functions(&self) -> Vec<FunctionTime> {
+    /// The differences between two series by pairs; a function without samples has no time.
+    fn differences(&self, [base, head]: [Option<&Vec<f64>>; 2]) -> Vec<f64> {
+        let value = |series: Option<&Vec<f64>>, pair: usize| series.map_or(0.0, |one| one[pair]);
+        (0..self.pairs).map(|pair| value(head, pair) - value(base, pair)).collect()
+    }
+
+    /// The functions, and whether those within noise are taken as unchanged.
+    fn functions(&self) -> (Vec<FunctionTime>, bool) {
         let inlined = inlined_functions(self.tallies);
         let mut own = self.tallies.map(|tally| tally.own.clone());
         for series in &mut own {
@@ -267,13 +282,50 @@ impl TimeComparison<'_> {
         let keys: BTreeSet<Key> =
             own.iter().flat_map(BTreeMap::keys).copied().chain(on_stacks).collect();
         let mut functions: Vec<FunctionTime> =
-            keys.into_iter().map(|key| self.function(key, &own, &inlined)).collect();
+            keys.iter().map(|key| self.function(*key, &own, &inlined)).collect();
         self.mark_beyond_noise(&mut functions);
+        let differences: Vec<Vec<f64>> = keys
+            .iter()
+            .map(|key| self.differences(own.each_ref().map(|series| series.get(key))))
+            .collect();
+        let others_are_unchanged = self.attribute(&mut functions, &differences);
         functions.sort_by(|one, other| {
             let size = |one: &FunctionTime| [one.own.mean.abs(), one.inclusive.mean.abs()];
             size(other).partial_cmp(&size(one)).unwrap_or(Ordering::Equal)
         });
-        functions
+        (functions, others_are_unchanged)
+    }
+
+    /// Attributes to the functions beyond noise what the others seem to have gained or lost, in proportion to their time,
+    /// unless the others together changed too. `differences` has those of each function, by pairs. True if it did.
+    ///
+    /// The samples of an execution are a multinomial sample: what one function has by chance, all others lack in proportion to
+    /// their time. So this is the conditional expectation of the errors, given that the others are unchanged.
+    fn attribute(&self, functions: &mut [FunctionTime], differences: &[Vec<f64>]) -> bool {
+        let is_of_measuring = |one: &FunctionTime| one.thread == SampledThread::Measuring;
+        let mut of_others = vec![0.0; self.pairs];
+        for (function, differences) in functions.iter().zip(differences) {
+            if is_of_measuring(function) && !function.is_beyond_noise {
+                of_others.iter_mut().zip(differences).for_each(|(sum, one)| *sum += one);
+            }
+        }
+        let time = |one: &FunctionTime| {
+            [one.base, one.head].map(|spent| spent.unwrap_or_default().own).iter().sum::<f64>()
+        };
+        let is_meant = |one: &&FunctionTime| is_of_measuring(one) && one.is_beyond_noise;
+        let of_named: f64 = functions.iter().filter(is_meant).map(time).sum();
+        if of_named == 0.0 || (self.estimate)(&of_others).p < TOGETHER {
+            return false;
+        }
+        for (function, differences) in functions.iter_mut().zip(differences) {
+            if is_of_measuring(function) && function.is_beyond_noise {
+                let share = time(function) / of_named;
+                let own =
+                    differences.iter().zip(&of_others).map(|(own, others)| own + share * others);
+                function.attributed = (self.estimate)(&own.collect::<Vec<_>>());
+            }
+        }
+        true
     }
 
     fn function(
@@ -308,6 +360,7 @@ impl TimeComparison<'_> {
             base: spent(0),
             head: spent(1),
             own: change,
+            attributed: change,
             inclusive: self.change(inclusive),
             is_beyond_noise: false,
             changed_caller: if code.differs() && state == SampledState::Working {

@@ -18,7 +18,7 @@ pub struct TimeProfile {
 /// An execution whose measurements were sampled.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SampledExecution {
-    /// The time of an iteration in ns: of the measurements that were sampled.
+    /// The time of an iteration in ns: of the measurements in between that were not sampled, if there are enough.
     pub time: f64,
     /// The stacks that were sampled in them.
     pub stacks: Vec<SampledStack>,

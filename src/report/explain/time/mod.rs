@@ -59,17 +59,17 @@ pub(in crate::report) struct TimeFields<'r> {
     dropped_share: f64,
     /// The additional time of a sampled measurement as a share of an unsampled one; null if it is not known.
     overhead_share: Option<f64>,
-    /// The time of the base while sampled.
+    /// The time of the base in sampled executions.
     #[schemars(range(min = 0))]
     base_ns: f64,
-    /// The time of the head while sampled.
+    /// The time of the head in sampled executions.
     #[schemars(range(min = 0))]
     head_ns: f64,
-    /// The change while sampled.
+    /// The change in sampled executions.
     change_ns: &'r Change,
     /// The relative change of the verdict, which was measured without sampling; null without a verdict.
     verdict: Option<RelativeChange>,
-    /// False if the interval of the change while sampled and that of the verdict have nothing in common: the explanation
+    /// False if the interval of the change in sampled executions and that of the verdict have nothing in common: the explanation
     /// is not one of the verdict.
     is_about_verdict: bool,
     /// The number of the first functions that make up most of the change beyond noise, and the sum of their changes.
@@ -97,10 +97,10 @@ struct Explained {
 pub struct TimeLines {
     #[serde(flatten)]
     pub(crate) benchmark: Benchmark,
-    /// The time of an iteration of the base while sampled, in ns.
+    /// The time of an iteration of the base in sampled executions, in ns.
     #[schemars(range(min = 0))]
     base_ns: f64,
-    /// The time of an iteration of the head while sampled, in ns.
+    /// The time of an iteration of the head in sampled executions, in ns.
     #[schemars(range(min = 0))]
     head_ns: f64,
     /// What accounts for the change, for people.
@@ -171,11 +171,11 @@ impl ExplainedTime {
         lines.into_iter().chain([self.flame_graph(), self.table()]).collect()
     }
 
-    /// The times while sampled: `441 ns -> 482 ns while sampled: +9.30 % (+7.94 .. +10.66)`.
+    /// The times: `441 ns -> 482 ns in sampled executions: +9.30 % (+7.94 .. +10.66)`.
     pub(in crate::report) fn totals(&self) -> Text {
         let [base, head] = [self.explanation.base, self.explanation.head].map(time);
         let change = changed_within(&self.sampled_change());
-        Text::new().styled(Role::Head, format!("{base} -> {head} while sampled: {change}"))
+        Text::new().styled(Role::Head, format!("{base} -> {head} in sampled executions: {change}"))
     }
 
     /// What accounts for the change, in seven lines at most.
@@ -199,7 +199,7 @@ impl ExplainedTime {
     fn contradiction(&self) -> Option<Text> {
         let verdict = self.verdict.filter(|_| !self.is_about_the_verdict())?;
         let [sampled, measured] = [self.sampled_change(), verdict].map(|one| changed_within(&one));
-        let what = "while sampled, it changed by";
+        let what = "in sampled executions, it changed by";
         let text = format!("{what} {sampled}, not by {measured} as measured");
         Some(Text::new().styled(Role::Doubtful, text).then(": this does not explain the verdict"))
     }
@@ -209,7 +209,7 @@ impl ExplainedTime {
         let change = &self.explanation.change;
         let is_certain = change.low > 0.0 || change.high < 0.0;
         let line = |(at, function): (usize, &&FunctionTime)| {
-            let own = function.own.mean;
+            let own = function.attributed.mean;
             let slower = if own > 0.0 { "slower" } else { "faster" };
             let words = match (is_certain, own * change.mean > 0.0, at) {
                 (true, true, 0) => format!("{slower} because of "),
@@ -233,13 +233,17 @@ impl ExplainedTime {
     fn rest(&self, most: usize) -> Text {
         let selection = self.explanation.selection();
         let named = &selection.functions[..selection.functions.len().min(most)];
-        let sum: f64 = named.iter().map(|one| one.own.mean).sum();
+        let sum: f64 = named.iter().map(|one| one.attributed.mean).sum();
         let (count_of_others, of_others) = selection.others;
         let others = selection.functions.len() - named.len() + count_of_others;
         let of_others = selection.sum - sum + of_others;
         let mut parts = Vec::new();
         if named.is_empty() {
-            parts.push("no function differs beyond noise".to_owned());
+            let which = match self.explanation.threads {
+                Some(_) => "no function of the measuring thread",
+                None => "no function",
+            };
+            parts.push(format!("{which} differs beyond noise"));
         } else if named.len() > 1 {
             parts.push(format!("together {}", signed(sum)));
         }
@@ -251,7 +255,11 @@ impl ExplainedTime {
             ));
         }
         let (within, of_within) = selection.within_noise;
-        parts.push(format!("within noise: {}, {}", count(within, "function"), signed(of_within)));
+        let of_within = match self.explanation.others_are_unchanged {
+            true => "taken as unchanged".to_owned(),
+            false => signed(of_within),
+        };
+        parts.push(format!("within noise: {}, {of_within}", count(within, "function")));
         Text::from(parts.join("; "))
     }
 
