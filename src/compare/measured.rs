@@ -157,7 +157,9 @@ impl PairMeasurement<'_, '_> {
             let listed = all_benchmarks(runner, &versions[HEAD]);
             outcome.idle = acceptances.idle(&rows, compared, listed.as_deref())?;
         }
-        if let Some(which) = request.explains_time {
+        let is_spent = |budget| outcome.spent.unwrap_or_default() >= budget;
+        if let Some(which) = request.explains_time.filter(|_| !request.budget.is_some_and(is_spent))
+        {
             let experiments: Vec<ExperimentId> =
                 self.experiments[earlier..].iter().map(|one| one.id).collect();
             outcome.time_explanations = explanations::explain_changed_times(

@@ -30,9 +30,9 @@ use crate::{
 };
 
 /// The number of pairs of builds: each gives one difference of each function.
-const PAIRS: u32 = 12;
+const PAIRS: u32 = 10;
 /// The mean interval of samples.
-const PERIOD: Duration = Duration::from_micros(250);
+const PERIOD: Duration = Duration::from_micros(300);
 /// The time of measurements that each version has in a pair.
 const MEASURED: Duration = Duration::from_millis(150);
 /// The most executions of a version in a pair: harnesses that cannot measure for longer are executed again.

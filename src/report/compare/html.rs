@@ -78,7 +78,7 @@ struct Row {
     time: Option<(Times, [String; 2])>,
     notes: Vec<String>,
     functions: Vec<String>,
-    /// The times while sampled, and the functions that account for their change.
+    /// The times in sampled executions, and the functions that account for their change.
     times: Option<(String, String)>,
     /// The total, and the functions that account for the change in instructions.
     explanation: Option<(String, String)>,

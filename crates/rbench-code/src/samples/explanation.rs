@@ -24,11 +24,12 @@ use crate::{
 /// of each version alone would depend on the difference that is tested.
 const TESTED: f64 = 0.005;
 
-/// The probability that any function is called beyond noise although none differs.
-const ERROR_RATE: f64 = 0.01;
+/// The probabilities that any function is called beyond noise although none differs: of those whose code differs, and of
+/// the others. The first are few, and it is known before that they may have changed.
+const ERROR_RATES: [f64; 2] = [0.05, 0.01];
 
 /// Functions within noise changed together if no change of their sum has a smaller p value.
-const TOGETHER: f64 = 0.05;
+const TOGETHER: f64 = 0.01;
 
 /// The share of the change that the selected functions leave unexplained, at most, and their maximum number.
 const LEFT: f64 = 0.2;
@@ -112,8 +113,8 @@ pub struct FunctionTime {
     pub attributed: Change,
     /// The change of its time with callees.
     pub inclusive: Change,
-    /// True if the self time changed beyond noise: in a t test over pairs, with an error rate of 1 % for all functions
-    /// together (Holm 1979).
+    /// True if the self time changed beyond noise: in a t test over pairs, with an error rate of 5 % for all functions
+    /// together whose code differs, and of 1 % for all others (Holm 1979).
     pub is_beyond_noise: bool,
     /// If its code is not known to differ: the nearest caller whose code does, if there is one.
     pub changed_caller: Option<Caller>,
@@ -403,22 +404,26 @@ impl TimeComparison<'_> {
         Some(Caller { name: self.named(caller).name, code: self.all[caller].code.clone() })
     }
 
-    /// Marks the functions whose self time differs, of those that have enough of it.
+    /// Marks the functions whose self time differs, of those that have enough of it. Those whose code differs are tested
+    /// apart from the others.
     fn mark_beyond_noise(&self, functions: &mut [FunctionTime]) {
         let all: f64 = self.tallies.iter().map(|tally| mean(Some(&tally.times))).sum();
         let is_tested = |one: &&mut FunctionTime| {
             let spent = [one.base, one.head].map(|spent| spent.unwrap_or_default().own);
             spent.iter().sum::<f64>() >= TESTED * all / 2.0
         };
-        let mut tested: Vec<&mut FunctionTime> = functions.iter_mut().filter(is_tested).collect();
-        tested.sort_by(|one, other| one.own.p.total_cmp(&other.own.p));
-        let count = tested.len();
-        for (at, function) in tested.into_iter().enumerate() {
-            // Holm's procedure ends at the first that is not rejected.
-            if function.own.p > ERROR_RATE / (count - at) as f64 || function.own.p.is_nan() {
-                break;
+        let tested = functions.iter_mut().filter(is_tested);
+        let (changed, others): (Vec<_>, Vec<_>) = tested.partition(|one| one.code.differs());
+        for (mut group, rate) in [changed, others].into_iter().zip(ERROR_RATES) {
+            group.sort_by(|one, other| one.own.p.total_cmp(&other.own.p));
+            let count = group.len();
+            for (at, function) in group.into_iter().enumerate() {
+                // Holm's procedure ends at the first that is not rejected.
+                if function.own.p > rate / (count - at) as f64 || function.own.p.is_nan() {
+                    break;
+                }
+                function.is_beyond_noise = true;
             }
-            function.is_beyond_noise = true;
         }
     }
 

@@ -90,8 +90,11 @@ fn time_is_explained_in_its_row_below_the_table_and_for_programs() {
     let text = style::plain(&report.text(100));
     let lines: Vec<&str> = text.lines().collect();
     let at = lines.iter().position(|line| *line == "a").unwrap_or_else(|| panic!("{text}"));
-    assert!(lines[at + 1].starts_with("  441 ns -> 482 ns while sampled: +9.34 %"), "{text}");
-    assert!(lines[at + 2].starts_with("  slower because of lexer::next_token +28.0 ns"), "{text}");
+    assert!(
+        lines[at + 1].starts_with("  441 ns -> 482 ns in sampled executions: +9.34 %"),
+        "{text}"
+    );
+    assert!(lines[at + 2].starts_with("  slower because of lexer::next_token +28.1 ns"), "{text}");
     let markdown = report.markdown();
     assert!(markdown.contains("- `a`") && !markdown.contains("grow_one"), "{markdown}");
     assert_keeps("compare", &report);

@@ -39,7 +39,7 @@ fn lines_are_at_most_eight_with_the_total_and_three_in_a_comment() {
     let mut report = explained_time("parser::peek");
     for function in &mut report.explanation.functions {
         function.is_beyond_noise = true;
-        function.own.mean = 7.0;
+        function.attributed.mean = 7.0;
     }
     report.verdict = Some(RelativeChange { estimate: 0.2, low: 0.15, high: 0.25 });
     assert_eq!([report.lines().len(), report.brief().len()], [7, 3]);
@@ -51,11 +51,13 @@ fn lines_are_at_most_eight_with_the_total_and_three_in_a_comment() {
 fn nothing_beyond_noise_is_said() {
     let mut report = explained_time("parser::peek");
     report.explanation.functions.iter_mut().for_each(|one| one.is_beyond_noise = false);
+    report.explanation.others_are_unchanged = false;
     let first = report.lines()[0].plain();
-    assert!(
-        first.starts_with("no function differs beyond noise; within noise: 7 functions, +41"),
-        "{first}"
-    );
+    let rest = "differs beyond noise; within noise: 7 functions, +41";
+    assert!(first.starts_with(&format!("no function of the measuring thread {rest}")), "{first}");
+    report.explanation.threads = None;
+    let first = report.lines()[0].plain();
+    assert!(first.starts_with(&format!("no function {rest}")), "{first}");
 }
 
 #[test]
