@@ -34,7 +34,7 @@ const PAIRS: u32 = 10;
 /// The mean interval of samples.
 const PERIOD: Duration = Duration::from_micros(300);
 /// The time of measurements that each version has in a pair.
-const MEASURED: Duration = Duration::from_millis(150);
+const MEASURED: Duration = Duration::from_millis(140);
 /// The most executions of a version in a pair: harnesses that cannot measure for longer are executed again.
 const MOST_EXECUTIONS: usize = 6;
 /// The largest file whose functions are read, in bytes.
