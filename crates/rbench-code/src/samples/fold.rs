@@ -1,6 +1,6 @@
 //! Folds the stacks of two versions into lines for flame graphs. Pure.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     profile::{SampledStack, SampledState, SampledThread},
@@ -8,8 +8,8 @@ use super::{
 };
 use crate::{callgrind::Function, matching::Matched};
 
-/// The frames that this share of the measured time has in common are left out, except for the last: they belong to the
-/// harness. The rest are stacks that could not be unwound to their end.
+/// The innermost function that has this share of the time of a thread with its callees is shown as the first: what calls it
+/// belongs to the harness, and differs between executions. The rest are stacks that could not be unwound to their end.
 const COMMON: f64 = 0.98;
 
 /// A stack of both versions with its time in ns per iteration, the mean over pairs of builds.
@@ -29,7 +29,7 @@ pub fn folded(
     functions: [&[Function]; 2],
     all: &[Matched],
 ) -> Vec<FoldedStack> {
-    let mut stacks: BTreeMap<Vec<String>, [f64; 2]> = BTreeMap::new();
+    let mut stacks: BTreeMap<(SampledThread, Vec<String>), [f64; 2]> = BTreeMap::new();
     for (version, tally) in tallies.into_iter().enumerate() {
         for (stack, time) in tally.stacks() {
             let names = tally.frames(stack).map(|index| {
@@ -39,14 +39,23 @@ pub fn folded(
                     .or_else(|| base.map(|at| &functions[0][at]))
                     .map_or("", |one| one.name.as_str())
             });
-            stacks.entry(labels(stack, names)).or_default()[version] += time;
+            stacks.entry((stack.thread, labels(stack, names))).or_default()[version] += time;
         }
     }
-    let common = common_frames(&stacks);
+    let common = [SampledThread::Measuring, SampledThread::Other].map(|thread| {
+        let of_thread = stacks.iter().filter(|((own, _), _)| *own == thread);
+        common_functions(of_thread.map(|((_, labels), times)| (&labels[..], times.iter().sum())))
+    });
     let mut folded: BTreeMap<String, [f64; 2]> = BTreeMap::new();
-    for (labels, times) in stacks {
-        let own = labels.strip_prefix(&common[..common.len().saturating_sub(1)]);
-        let sums = folded.entry(own.unwrap_or(&labels).join(";")).or_default();
+    for ((thread, labels), times) in &stacks {
+        let is_other = *thread == SampledThread::Other;
+        let common = &common[usize::from(is_other)];
+        // Of a function that calls itself, all calls are shown.
+        let places = common.iter().filter_map(|one| labels.iter().position(|label| label == one));
+        let first = places.max().unwrap_or(0);
+        let shown = is_other.then_some("other threads");
+        let shown = shown.into_iter().chain(labels[first..].iter().map(String::as_str));
+        let sums = folded.entry(shown.collect::<Vec<_>>().join(";")).or_default();
         sums.iter_mut().zip(times).for_each(|(sum, time)| *sum += time);
     }
     folded.into_iter().map(|(frames, [base, head])| FoldedStack { frames, base, head }).collect()
@@ -54,7 +63,6 @@ pub fn folded(
 
 /// A label for each frame, and for the state of the thread.
 fn labels<'n>(stack: &SampledStack, names: impl Iterator<Item = &'n str>) -> Vec<String> {
-    let thread = (stack.thread == SampledThread::Other).then(|| "other threads".to_owned());
     let frames = stack.frames.iter().zip(names).map(|(frame, name)| {
         // A semicolon separates frames; an array type has one in its name.
         let name = name.replace(';', ",");
@@ -65,23 +73,19 @@ fn labels<'n>(stack: &SampledStack, names: impl Iterator<Item = &'n str>) -> Vec
         SampledState::InKernel => Some("kernel".to_owned()),
         SampledState::Waiting => Some("waiting".to_owned()),
     };
-    thread.into_iter().chain(frames).chain(state).collect()
+    frames.chain(state).collect()
 }
 
-/// The outermost frames that nearly all stacks have in common.
-fn common_frames(stacks: &BTreeMap<Vec<String>, [f64; 2]>) -> Vec<String> {
-    let least = COMMON * stacks.values().flatten().sum::<f64>();
-    let mut common: Vec<String> = Vec::new();
-    loop {
-        let mut next: BTreeMap<&str, f64> = BTreeMap::new();
-        for (labels, times) in stacks.iter().filter(|(labels, _)| labels.starts_with(&common)) {
-            if let Some(label) = labels.get(common.len()) {
-                *next.entry(label).or_default() += times.iter().sum::<f64>();
-            }
-        }
-        match next.into_iter().find(|(_, time)| *time >= least) {
-            Some((label, _)) => common.push(label.to_owned()),
-            None => return common,
+/// The labels of functions that nearly all of the time is spent in, with their callees.
+fn common_functions<'s>(stacks: impl Iterator<Item = (&'s [String], f64)>) -> BTreeSet<String> {
+    let (mut all, mut inclusive) = (0.0, BTreeMap::<&str, f64>::new());
+    for (labels, time) in stacks {
+        all += time;
+        // A function that is on the stack several times counts once.
+        for label in labels.iter().map(String::as_str).collect::<BTreeSet<_>>() {
+            *inclusive.entry(label).or_default() += time;
         }
     }
+    let common = inclusive.into_iter().filter(|(_, time)| *time >= COMMON * all);
+    common.map(|(label, _)| label.to_owned()).collect()
 }

@@ -237,6 +237,17 @@ fn folded_stacks_have_names_of_the_head_and_no_harness() {
 }
 
 #[test]
+fn folded_stacks_begin_at_the_innermost_common_function_however_it_is_called() {
+    let explanation = explained(
+        &[("start;main;iter;walk;walk;leaf", 60), ("frame;frame;main;iter;other", 40)],
+        &[("main;iter;walk;walk;leaf", 60), ("start;main;iter;other", 40)],
+        [&[], &[]],
+    );
+    let frames: Vec<&str> = explanation.stacks.iter().map(|one| one.frames.as_str()).collect();
+    assert_eq!(frames, ["iter;other", "iter;walk;walk;leaf"]);
+}
+
+#[test]
 fn executions_without_samples_are_left_out() {
     let whole = profile(&[("main;work", 100)]);
     let mut part = whole.clone();
