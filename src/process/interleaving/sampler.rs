@@ -101,6 +101,8 @@ fn verified(own: i32, claimed: u32) -> Option<u32> {
 fn move_to(cpus: &[usize]) -> Option<()> {
     let _ = set_current_timer_slack(Some(NonZeroU64::MIN));
     let mut set = CpuSet::new();
-    cpus.iter().for_each(|cpu| set.set(*cpu));
+    for cpu in cpus {
+        set.set(*cpu);
+    }
     (set.count() > 0).then(|| sched_setaffinity(None, &set).ok()).flatten()
 }

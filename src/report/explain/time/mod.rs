@@ -255,9 +255,10 @@ impl ExplainedTime {
             ));
         }
         let (within, of_within) = selection.within_noise;
-        let of_within = match self.explanation.others_are_unchanged {
-            true => "taken as unchanged".to_owned(),
-            false => signed(of_within),
+        let of_within = if self.explanation.others_are_unchanged {
+            "taken as unchanged".to_owned()
+        } else {
+            signed(of_within)
         };
         parts.push(format!("within noise: {}, {of_within}", count(within, "function")));
         Text::from(parts.join("; "))
