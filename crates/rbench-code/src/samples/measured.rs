@@ -18,7 +18,9 @@ type Stretches = Vec<RangeInclusive<usize>>;
 /// with something that is not measured in between. Empty for one that is not found. `readings` are in ns.
 pub fn stretches_of_time(readings: &[i64], measured: &[f64]) -> Vec<Stretches> {
     let begin = (0..readings.len()).find(|start| {
-        let first = measured.first().and_then(|length| fitting(readings, *start, *length));
+        let first = measured.first().and_then(|length| {
+            whole(readings, *start, *length).or_else(|| split(readings, *start, *length))
+        });
         let end = first.as_ref().and_then(|first| first.last());
         // One alone could be a part of the warm-up that is as long.
         end.is_some_and(|end| {
@@ -40,26 +42,30 @@ pub fn stretches_of_time(readings: &[i64], measured: &[f64]) -> Vec<Stretches> {
 
 /// The first such stretches from this reading on, behind as many `missed` measurements.
 fn near(readings: &[i64], next: usize, missed: usize, length: f64) -> Option<Stretches> {
-    (next..readings.len())
-        .take((missed + 1) * MOST_BETWEEN)
-        .find_map(|start| fitting(readings, start, length))
+    let starts = || (next..readings.len()).take((missed + 1) * MOST_BETWEEN);
+    // Many short stretches are as long as anything by chance.
+    let found = starts().find_map(|start| whole(readings, start, length));
+    found.or_else(|| starts().find_map(|start| split(readings, start, length)))
+}
+
+fn is_all(time: f64, length: f64) -> bool {
+    (time - length).abs() <= ROUNDING + 1e-9 * length
+}
+
+/// The stretch from this reading on that takes so long.
+fn whole(readings: &[i64], start: usize, length: f64) -> Option<Stretches> {
+    let time = |end: usize| (readings[end] - readings[start]) as f64;
+    let mut ends = (start + 1..readings.len()).take(MOST_INNER);
+    ends.find(|end| is_all(time(*end), length)).map(|end| vec![start..=end])
 }
 
 /// The stretches from this reading on that take so long together.
-fn fitting(readings: &[i64], start: usize, length: f64) -> Option<Stretches> {
-    let time = |from: usize, to: usize| (readings[to] - readings[from]) as f64;
-    let is_all = |time: f64| (time - length).abs() <= ROUNDING + 1e-9 * length;
-    let ends = (start + 1..readings.len()).take(MOST_INNER);
-    for end in ends.take_while(|end| time(start, *end) <= length + ROUNDING + 1e-9 * length) {
-        if is_all(time(start, end)) {
-            return Some(vec![start..=end]);
-        }
-    }
+fn split(readings: &[i64], start: usize, length: f64) -> Option<Stretches> {
     let (mut sum, mut stretches) = (0.0, Vec::new());
     for from in (start..readings.len().saturating_sub(1)).step_by(2) {
-        sum += time(from, from + 1);
+        sum += (readings[from + 1] - readings[from]) as f64;
         stretches.push(from..=from + 1);
-        if is_all(sum) {
+        if is_all(sum, length) {
             return Some(stretches);
         }
         if sum > length {
@@ -91,6 +97,22 @@ mod tests {
         assert_eq!(stretches_of_time(&[0, 10, 30, 95], &[95.0]), [vec![0..=3]]);
         let found = stretches_of_time(&[0, 100, 170, 300, 333, 433], &[330.0]);
         assert_eq!(found, [vec![0..=1, 2..=3, 4..=5]]);
+    }
+
+    #[test]
+    fn measurement_is_not_many_short_stretches_that_are_as_long_by_chance() {
+        // Four readings for each measurement: short pauses before and after it.
+        let (mut now, mut readings, mut measured) = (0, Vec::new(), Vec::new());
+        for length in (0..60).map(|index| 2_000 + 100 * index) {
+            for step in [length, 100, 100, 100] {
+                readings.push(now);
+                now += step;
+            }
+            measured.push(length as f64);
+        }
+        let found = stretches_of_time(&readings, &measured);
+        let expected: Vec<_> = (0..60).map(|index| vec![4 * index..=4 * index + 1]).collect();
+        assert_eq!(found, expected);
     }
 
     #[test]
