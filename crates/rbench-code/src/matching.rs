@@ -8,6 +8,9 @@ use serde::Serialize;
 
 use crate::elf::{ChangedFunction, FunctionCode, FunctionSet, HASH, Name, SizedFunction, hash};
 
+/// The name of all code without a symbol, because its address differs between versions.
+pub const NO_SYMBOL: &str = "code without a symbol";
+
 /// A function that was executed, comparable between versions.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Function {

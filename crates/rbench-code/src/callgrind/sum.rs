@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     elf::{LinkedFunction, Name, instance_of},
-    matching::{Function, Place},
+    matching::{Function, NO_SYMBOL, Place},
 };
 
 /// The instructions of functions in a number of iterations of a benchmark.
@@ -139,9 +139,6 @@ impl Profile {
         counts
     }
 }
-
-/// The name of all code without a symbol, because its address differs between versions.
-const NO_SYMBOL: &str = "code without a symbol";
 
 /// Names the functions of an executable and of its libraries.
 pub struct Functions<'p> {

@@ -20,6 +20,7 @@ use super::{Frame, Mapped};
 use crate::{
     callgrind::{Function, Place},
     elf::{Name, instance_of},
+    matching::NO_SYMBOL,
 };
 
 /// A thread when it was interrupted.
@@ -229,9 +230,6 @@ impl<'t> Code<'t> {
 
 /// The size of a page of memory in bytes, at least.
 const PAGE: u64 = 4096;
-
-/// The name of code without a symbol.
-const NO_SYMBOL: &str = "code without a symbol";
 
 impl CodeFile {
     /// The function at this address of the process, and those that are inlined there, the outermost first.
