@@ -22,9 +22,7 @@ use super::{
 use crate::{
     error::{Error, Exit, Result},
     harness::Conditions,
-    model::{
-        Benchmark, Execution, ExecutionRequest, LayoutSeed, Metric, Stage, Threads, Unmeasured,
-    },
+    model::{Benchmark, Execution, ExecutionRequest, LayoutSeed, Metric, Stage, Threads},
     process::interleaving::{InterleavedProcess, MOST_READINGS},
     store::ExperimentId,
 };
@@ -188,7 +186,8 @@ impl Runner<'_> {
             let execute = || harness.execute(&built.executable, name, &request, &conditions);
             let outcome =
                 member.sampled_while(PERIOD, &others(&support.cpus, conditions.cpu), execute)?;
-            let execution = outcome_of(outcome)?.map_err(|why| failed(&subject.benchmark, &why))?;
+            let execution = outcome_of(outcome)?
+                .map_err(|why| cannot_sample(&subject.benchmark, &why.to_string()))?;
             if !member.taken()?.joined {
                 let why = "it is linked statically, or starts other programs that do the work: rbench's library was not \
                            loaded into it";
@@ -238,10 +237,6 @@ fn interleaved(mut attempts: [Attempt; 2]) -> Result<Result<[Sampling; 2], Obsta
 fn cannot_sample(benchmark: &Benchmark, why: &str) -> Error {
     let what = format!("where the time of {benchmark} goes cannot be sampled");
     Error::new(Exit::Benchmark, what).cause(why.to_owned())
-}
-
-fn failed(benchmark: &Benchmark, why: &Unmeasured) -> Error {
-    cannot_sample(benchmark, &why.to_string())
 }
 
 /// The files that processes execute, each read once.
@@ -368,10 +363,7 @@ impl Measured {
     fn overhead(&self) -> Option<f64> {
         let of = |sampled: bool| {
             let values = self.values.iter().flatten().flatten();
-            let mut values: Vec<f64> =
-                values.filter(|(_, is)| *is == sampled).map(|(value, _)| *value).collect();
-            values.sort_by(f64::total_cmp);
-            values.get(values.len() / 2).copied()
+            median(values.filter(|(_, is)| *is == sampled).map(|(value, _)| *value))
         };
         Some((of(true)? / of(false)?).ln())
     }
@@ -405,13 +397,18 @@ fn times(measured: &[Measured; 2]) -> [f64; 2] {
         }
     }
     let values = if unsampled[0].len() < UNSAMPLED { all } else { unsampled };
-    let median = |values: &[f64]| {
-        let mut sorted = values.to_vec();
-        sorted.sort_by(f64::total_cmp);
-        sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN)
+    let time = |own: &[f64], partner: &[f64]| {
+        median(own.iter().copied()).unwrap_or(f64::NAN) * towards_ratio(own, partner)
     };
     let [base, head] = &values;
-    [median(base) * towards_ratio(base, head), median(head) * towards_ratio(head, base)]
+    [time(base, head), time(head, base)]
+}
+
+/// The middle value, the upper one of two; `None` without values.
+fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let mut sorted: Vec<f64> = values.collect();
+    sorted.sort_by(f64::total_cmp);
+    sorted.get(sorted.len() / 2).copied()
 }
 
 /// The stacks of sampled measurements.
