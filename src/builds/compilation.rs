@@ -19,6 +19,9 @@ use crate::{
 /// The description of a complete compilation. It is written last, so its presence marks completeness.
 pub(super) const RECORD: &str = "compilation.json";
 
+/// The description of a compilation that was [discarded](Compilation::discard).
+pub(super) const DISCARDED: &str = "discarded.json";
+
 /// Distinguishes the compilations of one version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Instance {
@@ -126,11 +129,11 @@ impl Compilation {
         Ok(Self { home: home.to_owned(), record, fresh: true })
     }
 
-    /// Makes the compilation in `home` an incomplete one, whose dependencies can be reused.
+    /// Makes the compilation in `home` an incomplete one, of which only dependencies can be reused.
     pub(super) fn discard(home: &Path) -> Result<()> {
-        let record = home.join(RECORD);
-        fs::remove_file(&record)
-            .context(Exit::Build, || format!("cannot remove {}", record.display()))
+        let [record, discarded] = [RECORD, DISCARDED].map(|name| home.join(name));
+        fs::rename(&record, discarded)
+            .context(Exit::Build, || format!("cannot discard {}", record.display()))
     }
 
     pub(super) fn record(home: &Path) -> Option<CompilationRecord> {

@@ -2,9 +2,10 @@
 //!
 //! Dependencies compiled for another version are reused: a new compilation starts with a copy of the newest target dir
 //! of its family (same toolchain, settings, flags and path), without the artifacts of path packages. This leaves
-//! dependencies that cargo identifies by version and checksum or commit. Path packages are always compiled from
-//! scratch: cargo would decide by modification times, and a file that git wrote before the reused compilation was made
-//! would look unchanged.
+//! dependencies that cargo identifies by version and checksum or commit. Path packages of another version are compiled
+//! from scratch: cargo would decide by modification times, and a file that git wrote before the reused compilation was
+//! made would look unchanged. What the same files were compiled to, for other bench targets or until an interruption,
+//! is reused whole.
 //!
 //! The files that a compilation writes into its checkout are recorded: benchmarks may read them when they run, but the
 //! checkout is restored without them before something else is compiled there.
@@ -26,7 +27,9 @@ use super::{
     build_env::{BuildEnv, Event, Source},
     cargo::{self, CargoContext, Chosen, Discovered},
     clean,
-    compilation::{BuildScript, Compilation, CompilationRecord, CompiledTarget, Instance},
+    compilation::{
+        BuildScript, Compilation, CompilationRecord, CompiledTarget, DISCARDED, Instance,
+    },
     conditions::{Conditions, Places, Script, Tools},
     discovery::Workspace,
     environment::Environment,
@@ -145,9 +148,11 @@ impl BuildEnv<'_> {
         debug!("compiler: {compiler}");
         let lock = self.provide_lock(source, &context)?;
         let family = self.family(source, &compiler);
-        // The key begins with the family, so that a compilation to reuse is found by its name.
-        let key = format!("{family}-{}", version_key(source, &lock, filter, instance));
-        Ok(WantedTarget { context, compiler, lock: lock.path, family, key })
+        // Compilations to reuse are found by their names, which begin with what must be equal.
+        let same_files = format!("{family}-{}", files_key(source, &lock, instance));
+        let filter = KeyMaker::new("filter").add("filter", format!("{filter:?}").as_bytes()).key();
+        let key = format!("{same_files}-{filter}");
+        Ok(WantedTarget { context, compiler, lock: lock.path, family, same_files, key })
     }
 
     fn compiled_before(
@@ -224,13 +229,15 @@ impl BuildEnv<'_> {
         wanted: WantedTarget,
     ) -> Result<Compilation> {
         let version = source.version.to_string();
-        let WantedTarget { context, compiler, lock, family, key } = wanted;
+        let WantedTarget { context, compiler, lock, family, same_files, key } = wanted;
         let sysroot = tool::sysroot(&context)?;
         let home = self.cache_dirs.compilation(&key);
         let interrupted = set_interrupted_aside(&home)?;
         files::remove_directory(&home)?;
         let environment = self.users_environment(source);
-        let reused = newest_of_family(&self.cache_dirs.compilations(), &family, &environment);
+        let newest = |of: &str| newest_of(&self.cache_dirs.compilations(), of, &environment);
+        let continued = newest(&same_files).filter(|home| can_be_continued(home));
+        let reused = continued.clone().or_else(|| newest(&family));
         self.begin(&home, source, reused.as_deref())?;
         let tools = Tools::find(&environment);
         tools.keep(&home)?;
@@ -256,7 +263,17 @@ impl BuildEnv<'_> {
             }
             self.observer.build_event(&Event::Compiling { version: &version, purpose });
         }
-        if let Some(reused) = &reused {
+        // A build script may read more than it declares, so it runs again unless this process has run it.
+        let is_current = |home: &PathBuf| {
+            !workspace.has_own_build_scripts(&self.cache_dirs.source_path())
+                || Compilation::record(home).is_some_and(|record| record.session == this_session())
+        };
+        if let Some(continued) = continued.filter(is_current) {
+            seed_dependencies(&continued, &home, &BTreeSet::new())?;
+            let what = || format!("cannot copy link recipes from {}", continued.display());
+            let [from, to] = [&continued, &home].map(|home| home.join(RECIPES));
+            copy_directory(&from, &to, &|_| true).context(Exit::Build, what)?;
+        } else if let Some(reused) = &reused {
             let packages = workspace.path_packages(&self.cache_dirs.source_path());
             seed_dependencies(reused, &home, &packages)?;
         }
@@ -437,7 +454,7 @@ impl BuildEnv<'_> {
                     .cause("cargo reported success, but made no executable for it")
                     .hint("check that its required-features are enabled")
             })?;
-        let recipes = job.home.join("recipes");
+        let recipes = job.home.join(RECIPES);
         let recipe_name = if is_program {
             Recipe::find_program(&recipes, &made.target).unwrap_or_default()
         } else {
@@ -506,12 +523,17 @@ pub(super) struct WantedTarget {
     compiler: String,
     lock: PathBuf,
     family: String,
+    /// The beginning of the keys of all compilations of the same files, whatever their bench targets.
+    same_files: String,
     /// The name of its directory.
     pub(super) key: String,
 }
 
 /// The directories of a compilation that cargo, rustc and the wrapper write to.
-pub const PARTS: [&str; 3] = ["target", "recipes", wrapper::SHIMS];
+pub const PARTS: [&str; 3] = ["target", RECIPES, wrapper::SHIMS];
+
+/// The directory with the link recipes.
+const RECIPES: &str = "recipes";
 
 /// A compilation in progress.
 pub(super) struct Job<'a> {
@@ -522,13 +544,8 @@ pub(super) struct Job<'a> {
     pub(super) log: PathBuf,
 }
 
-fn version_key(
-    source: Source<'_>,
-    lock: &LockFile,
-    filter: &TargetFilter,
-    instance: Instance,
-) -> String {
-    let mut maker = KeyMaker::new("version v5");
+fn files_key(source: Source<'_>, lock: &LockFile, instance: Instance) -> String {
+    let mut maker = KeyMaker::new("version v6");
     // Also with equal settings, since each variant has its own checkout.
     maker.add("tree", source.version.identity().as_bytes());
     if lock.is_added {
@@ -539,7 +556,6 @@ fn version_key(
         // Its files are those of a commit that the tree names, or missing.
         maker.add_path("absent", submodule);
     }
-    maker.add("filter", format!("{filter:?}").as_bytes());
     maker.add("instance", format!("{instance:?}").as_bytes());
     maker.key()
 }
@@ -638,18 +654,14 @@ fn set_interrupted_aside(home: &Path) -> Result<PathBuf> {
     Ok(aside)
 }
 
-/// The compilation of this family whose dependencies can be reused: the newest complete one, or else the newest that
-/// failed or was interrupted. Names of compilation directories begin with their family. Cargo does not notice another C
-/// compiler, so nothing is reused that other tools may have made.
-fn newest_of_family(
-    compilations: &Path,
-    family: &str,
-    environment: &Environment,
-) -> Option<PathBuf> {
+/// The compilation to reuse among those whose names begin with this: the newest complete one, or else the newest that
+/// failed or was interrupted. Cargo does not notice another C compiler, so nothing is reused that other tools may have
+/// made.
+fn newest_of(compilations: &Path, begins: &str, environment: &Environment) -> Option<PathBuf> {
     fs::read_dir(compilations)
         .ok()?
         .filter_map(io::Result::ok)
-        .filter(|entry| entry.file_name().as_encoded_bytes().starts_with(family.as_bytes()))
+        .filter(|entry| entry.file_name().as_encoded_bytes().starts_with(begins.as_bytes()))
         .map(|entry| entry.path())
         .filter_map(|home| {
             let made = Compilation::made_at(&home);
@@ -661,6 +673,13 @@ fn newest_of_family(
         })
         .max()
         .map(|(.., home)| home)
+}
+
+/// True if all that a compilation of the same files has made can be reused. What has written files into its checkout has
+/// to do so again.
+fn can_be_continued(home: &Path) -> bool {
+    let is_damaged = || Compilation::made_at(home).is_some() && Compilation::open(home).is_none();
+    !home.join(GENERATED).exists() && !home.join(DISCARDED).exists() && !is_damaged()
 }
 
 /// Copies the entries of a directory whose names `is_meant` accepts, each with all below it and with the times of files,
@@ -743,7 +762,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn newest_of_family_is_found_without_reading_records() {
+    fn newest_compilation_is_found_without_reading_records() {
         let directory = tempfile::tempdir().unwrap();
         let compiled = |name: &str, seconds_ago| {
             let home = directory.path().join(name);
@@ -759,12 +778,9 @@ mod tests {
         compiled("other-d", 0);
         fs::create_dir_all(directory.path().join("own-unfinished/target")).unwrap();
         fs::create_dir(directory.path().join("rare-without-target")).unwrap();
-        assert_eq!(
-            newest_of_family(directory.path(), "own", &Environment::default()),
-            Some(newest)
-        );
-        assert_eq!(newest_of_family(directory.path(), "rare", &Environment::default()), None);
-        assert_eq!(newest_of_family(directory.path(), "unknown", &Environment::default()), None);
+        assert_eq!(newest_of(directory.path(), "own", &Environment::default()), Some(newest));
+        assert_eq!(newest_of(directory.path(), "rare", &Environment::default()), None);
+        assert_eq!(newest_of(directory.path(), "unknown", &Environment::default()), None);
     }
 
     #[test]
@@ -775,12 +791,12 @@ mod tests {
         let aside = set_interrupted_aside(&home).unwrap();
         assert!(!home.exists());
         assert_eq!(
-            newest_of_family(directory.path(), "own", &Environment::default()),
+            newest_of(directory.path(), "own", &Environment::default()),
             Some(aside.clone())
         );
         files::write_whole(&home.join("compilation.json"), b"nobody parses this").unwrap();
         assert_eq!(set_interrupted_aside(&home).unwrap(), aside);
-        assert_eq!(newest_of_family(directory.path(), "own", &Environment::default()), Some(home));
+        assert_eq!(newest_of(directory.path(), "own", &Environment::default()), Some(home));
     }
 
     #[test]

@@ -425,10 +425,19 @@ impl Workspace {
     /// The names of all packages whose source may differ between versions: those of the workspace, all others that are
     /// given by a path, and those in the repository, at `source_path`.
     pub fn path_packages(&self, source_path: &Path) -> BTreeSet<&str> {
-        let of_repository = |package: &&Package| {
-            package.source.is_none() || package.manifest_path.starts_with(source_path)
-        };
-        self.metadata.packages.iter().filter(of_repository).map(|one| one.name.as_str()).collect()
+        self.of_repository(source_path).map(|one| one.name.as_str()).collect()
+    }
+
+    /// True if one of these packages has a build script.
+    pub fn has_own_build_scripts(&self, source_path: &Path) -> bool {
+        let mut targets = self.of_repository(source_path).flat_map(|package| &package.targets);
+        targets.any(Target::is_custom_build)
+    }
+
+    fn of_repository(&self, source_path: &Path) -> impl Iterator<Item = &Package> {
+        let packages = self.metadata.packages.iter();
+        packages
+            .filter(move |one| one.source.is_none() || one.manifest_path.starts_with(source_path))
     }
 }
 

@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::support::{
     Builds, TestProject,
     rbench::{Outcome, PROGRAM},
-    script::{Gate, script},
+    script::{Gate, logging, script},
     tree,
 };
 
@@ -116,6 +116,29 @@ fn dependencies_of_a_failed_compilation_are_reused() {
     project.write("benches/same.rs", &bench);
     let listed = project.rbench(&list).ok().stderr();
     assert!(!listed.contains("Compiling cfg-if"), "{listed}");
+}
+
+#[test]
+fn library_is_compiled_once_for_all_bench_targets_of_the_same_files() {
+    let project = TestProject::of("native");
+    let list = |bench: &str| {
+        let log = project.beside("rustc.log");
+        let wrapper = logging(&project.beside("rustc-wrapper"), &log, "\"$@\"");
+        let command = project.rbench(&["list", "--bench", bench]);
+        let outcome = command.env("RUSTC_WRAPPER", wrapper).ok();
+        let compiled = fs::read_to_string(&log).unwrap();
+        fs::remove_file(log).unwrap();
+        let made = |name: &str| compiled.contains(&format!("--crate-name {name} "));
+        (made("fixture_native"), made(bench), outcome.stdout())
+    };
+    let (library, own, _) = list("same");
+    assert!(library && own);
+    let (library, own, other) = list("raw");
+    assert!(!library && own, "the library is that of the first");
+    assert!(other.contains("raw") && !other.contains("same"), "{other}");
+    project.append("src/lib.rs", "pub fn another() {}\n");
+    let (library, own, _) = list("raw");
+    assert!(library && own, "the library of another tree");
 }
 
 #[test]
