@@ -212,13 +212,17 @@ impl builds::Observer for Console {
                     compiling.show(bytes);
                 }
             }
-            Event::Compiled { version, took: Some(took) } => {
+            Event::Compiled { version, purpose, took: Some(took) } => {
                 if let Ok(mut compiling) = self.compiling.lock() {
                     *compiling = None;
                 }
-                self.line(&format!("compiled {version} in {:.1} s", took.as_secs_f64()));
+                let took = format!("{:.1} s", took.as_secs_f64());
+                self.line(&match *purpose {
+                    "" => format!("compiled {version} in {took}"),
+                    purpose => format!("compiled {version} {purpose}: {took}"),
+                });
             }
-            Event::Compiled { version, took: None } => {
+            Event::Compiled { version, took: None, .. } => {
                 self.line_once(format!("{version} is already compiled"));
             }
             Event::CompiledAgain { done, of } if self.terminal => {

@@ -376,6 +376,8 @@ pub enum Event<'a> {
     Compiled {
         /// The version, as the user named it.
         version: &'a str,
+        /// The purpose of the compilation, as when it started.
+        purpose: &'a str,
         /// Its duration; `None` if it was cached.
         took: Option<Duration>,
     },

@@ -177,7 +177,7 @@ impl BuildEnv<'_> {
         clean::mark_used(&found.home);
         if instance == Instance::First {
             let version = &source.version.to_string();
-            self.observer.build_event(&Event::Compiled { version, took: None });
+            self.observer.build_event(&Event::Compiled { version, purpose: "", took: None });
         }
         Ok(Some(found))
     }
@@ -290,7 +290,8 @@ impl BuildEnv<'_> {
         let took = start.elapsed();
         note_generated(&job.home, source.checkout, &before)?;
         if !chosen.targets.is_empty() {
-            self.observer.build_event(&Event::Compiled { version: &version, took: Some(took) });
+            let took = Some(took);
+            self.observer.build_event(&Event::Compiled { version: &version, purpose, took });
         }
         let Chosen { targets, programs, .. } = chosen;
         let targets = targets

@@ -74,7 +74,8 @@ impl BuildEnv<'_> {
         self.refuse_strange_compilation(&found, what)?;
         add_files(&home.join(ADDED), source.checkout).context(Exit::Build, what)?;
         clean::mark_used(&home);
-        self.observer.build_event(&Event::Compiled { version: &version.to_string(), took: None });
+        let version = &version.to_string();
+        self.observer.build_event(&Event::Compiled { version, purpose: "", took: None });
         Ok(found)
     }
 

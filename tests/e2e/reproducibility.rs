@@ -78,7 +78,7 @@ fn same_machine_code_needs_no_second_compilation() {
     let builds = project.build(&["--builds", "2", "HEAD~1", "HEAD"]);
     assert_strategy(&builds, "relink", 1, &["reproducible", "determined just now"]);
     builds.outcome.assert_stderr_has(&[
-        "to check that compiling is reproducible (once per toolchain, settings and lock file)",
+        "to check that compiling is reproducible (once per lock file, toolchain and settings",
     ]);
 }
 
