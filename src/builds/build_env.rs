@@ -358,7 +358,7 @@ impl BuildEnv<'_> {
 pub enum Event<'a> {
     /// A compilation starts.
     Compiling {
-        /// The version, as the user named it.
+        /// The version, as the user named it, with the bench targets if they are named.
         version: &'a str,
         /// The purpose of the compilation; empty for the first of a version.
         purpose: &'a str,
@@ -374,7 +374,7 @@ pub enum Event<'a> {
     CargoOutput(&'a [u8]),
     /// The compilation is finished, or was cached.
     Compiled {
-        /// The version, as the user named it.
+        /// The same as when it started.
         version: &'a str,
         /// The purpose of the compilation, as when it started.
         purpose: &'a str,

@@ -37,6 +37,7 @@ use super::{
     inputs::{self, InputFile},
     key::KeyMaker,
     lock_file::LockFile,
+    optimization,
     recipe::Recipe,
     run_cargo::{self, Messages},
     supervisor, tool,
@@ -82,6 +83,45 @@ impl BuildEnv<'_> {
         let compiled = compile()?;
         let is_stale = self.discard_older(&[0, 1].map(|at| (sources[at], &compiled[at])))?;
         if is_stale { compile() } else { Ok(compiled) }
+    }
+
+    /// The selected bench targets of a version, if each takes long to compile and they are not compiled yet.
+    pub fn slow_targets(
+        &self,
+        source: Source<'_>,
+        filter: &TargetFilter,
+    ) -> Result<Option<SlowTargets>> {
+        let can_be_several = filter.programs.is_empty() && filter.benches.len() != 1;
+        let Some(lto) = self.whole_program_optimization(source).filter(|_| can_be_several) else {
+            return Ok(None);
+        };
+        let WantedTarget { context, compiler, key, .. } =
+            self.wanted(source, filter, Instance::First)?;
+        let home = self.cache_dirs.compilation(&key);
+        if Compilation::made_at(&home).is_some() {
+            return Ok(None);
+        }
+        // Only to ask cargo: the compilations have directories of their own.
+        let home = home.with_extension("asked");
+        self.begin(&home, source, None)?;
+        self.fetch(source, &context);
+        let version = source.version.to_string();
+        let settings = self.settings_of(source.version);
+        let workspace = Workspace::discover(&context, settings, filter, (&version, &compiler))?;
+        let targets = workspace.bench_targets(filter, &version)?.targets;
+        files::remove_directory(&home)?;
+        let names = targets.into_iter().map(|found| found.target.target);
+        Ok(Some(SlowTargets { lto, names: names.collect() }))
+    }
+
+    /// The value of `lto` in the profile, if each bench target is optimized together with its dependencies.
+    fn whole_program_optimization(&self, source: Source<'_>) -> Option<&'static str> {
+        if self.packed.is_some() {
+            return None;
+        }
+        let profile = &self.settings_of(source.version).profile;
+        let environment = self.users_environment(source);
+        optimization::of_workspace(&source.checkout.join(&self.workspace), profile, &environment)
     }
 
     /// The compiler of a version, as the complete output of `rustc -vV`.
@@ -246,6 +286,11 @@ impl BuildEnv<'_> {
         let settings = self.settings_of(source.version);
         let workspace = Workspace::discover(&context, settings, filter, (&version, &compiler))?;
         let chosen = workspace.bench_targets(filter, &version)?;
+        let what = match &filter.benches[..] {
+            [] => version.clone(),
+            [bench] => format!("bench target {bench} of {version}"),
+            benches => format!("bench targets {} of {version}", benches.join(", ")),
+        };
         if !chosen.targets.is_empty() {
             if filter.members == Members::Default && workspace.only_others_have_benches() {
                 self.observer.build_event(&Event::Note(
@@ -261,7 +306,17 @@ impl BuildEnv<'_> {
                     added.join(",")
                 )));
             }
-            self.observer.build_event(&Event::Compiling { version: &version, purpose });
+            if chosen.targets.len() > 1
+                && purpose.is_empty()
+                && let Some(lto) = self.whole_program_optimization(source)
+            {
+                self.note(&format!(
+                    "with lto = {lto}, each of the {} bench targets is optimized as a whole when it is linked, \
+                     which can take minutes; --bench NAME compiles one",
+                    chosen.targets.len()
+                ));
+            }
+            self.observer.build_event(&Event::Compiling { version: &what, purpose });
         }
         // A build script may read more than it declares, so it runs again unless this process has run it.
         let is_current = |home: &PathBuf| {
@@ -291,7 +346,8 @@ impl BuildEnv<'_> {
         note_generated(&job.home, source.checkout, &before)?;
         if !chosen.targets.is_empty() {
             let took = Some(took);
-            self.observer.build_event(&Event::Compiled { version: &version, purpose, took });
+            let event = Event::Compiled { version: &what, purpose, took };
+            self.observer.build_event(&event);
         }
         let Chosen { targets, programs, .. } = chosen;
         let targets = targets
@@ -516,6 +572,14 @@ fn this_session() -> String {
         format!("{}-{}", now.as_nanos(), std::process::id())
     };
     SESSION.get_or_init(new).clone()
+}
+
+/// The bench targets of a version that each take long to compile.
+pub struct SlowTargets {
+    /// The value of `lto` in the profile.
+    pub lto: &'static str,
+    /// Their names.
+    pub names: BTreeSet<String>,
 }
 
 /// A compilation to find or to make.

@@ -3,7 +3,7 @@
 use crate::{
     measure::{self, Outline, StartedExperiment},
     model::{LayoutSeed, Version},
-    verdict::{DecidedRow, ProvisionalRow},
+    verdict::{Counts, DecidedRow, ProvisionalRow},
 };
 
 /// A progress event of a comparison.
@@ -25,6 +25,24 @@ pub enum Event<'e> {
     },
     /// Everything to be measured is already stored.
     AlreadyMeasured,
+    /// Each bench target takes long to compile, so some are compared before the others are compiled.
+    ByTarget {
+        /// The number of bench targets.
+        benches: usize,
+        /// The setting of the profile that makes it long.
+        lto: &'e str,
+    },
+    /// Some of them are decided.
+    TargetsCompared {
+        /// Their names.
+        benches: &'e [String],
+        /// The number of bench targets that are decided so far.
+        done: usize,
+        /// The number of all.
+        of: usize,
+        /// The numbers of their verdicts.
+        counts: &'e Counts,
+    },
     /// The head is compared with a release as well.
     AlsoAgainst(&'e Version),
     /// An experiment has started, perhaps as the rest of an interrupted one.

@@ -44,8 +44,21 @@ pub fn compare(request: &Request, session: &mut Session<'_>) -> Result<Outcome> 
 pub fn compare_all(requests: &[Request], session: &mut Session<'_>) -> Result<Vec<Outcome>> {
     // Compilation errors must show before anything is measured.
     session.list_any(requests.iter().flat_map(|one| &one.versions))?;
-    let mut outcomes = Vec::new();
+    session.has_benchmarks()?;
     let mut experiments = Vec::new();
+    let outcomes = compare_listed(requests, session, &mut experiments)?;
+    // All experiments are finished together, so an interrupted command is resumed as a whole.
+    experiments.iter().try_for_each(|one| session.runner.finish(one))?;
+    Ok(outcomes)
+}
+
+/// Makes comparisons of listed versions. The caller must finish the experiments.
+pub(super) fn compare_listed(
+    requests: &[Request],
+    session: &mut Session<'_>,
+    experiments: &mut Vec<StartedExperiment>,
+) -> Result<Vec<Outcome>> {
+    let mut outcomes = Vec::new();
     let mut earlier: Option<&Version> = None;
     for request in requests {
         let Request { versions: [base, head], verdicts, .. } = request;
@@ -53,20 +66,12 @@ pub fn compare_all(requests: &[Request], session: &mut Session<'_>) -> Result<Ve
             session.observer.compare_event(Event::AlsoAgainst(base));
         }
         outcomes.push(session.with([base, head], |session, versions| {
-            let outcome = PairMeasurement {
-                request,
-                session,
-                versions,
-                verdicts,
-                experiments: &mut experiments,
-            }
-            .pair();
+            let outcome =
+                PairMeasurement { request, session, versions, verdicts, experiments }.pair();
             session.runner.end_setups();
             outcome
         })?);
     }
-    // All experiments are finished together, so an interrupted command is resumed as a whole.
-    experiments.iter().try_for_each(|one| session.runner.finish(one))?;
     Ok(outcomes)
 }
 

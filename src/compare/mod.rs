@@ -7,6 +7,7 @@
 mod accepted;
 pub mod archive;
 mod audit;
+mod by_target;
 mod compiled;
 mod counts;
 mod decide;
@@ -27,6 +28,7 @@ mod warning;
 
 pub use accepted::Acceptances;
 pub use archive::Archive;
+pub use by_target::compare_by_target;
 pub use compiled::compare_compilations;
 pub use counts::count_version;
 pub use earlier::{KnownBroken, passed_over};

@@ -141,6 +141,29 @@ impl Outcome {
         self.stored.extend(counted.stored);
     }
 
+    /// Adds the results of other bench targets of the same versions.
+    pub fn add_targets(&mut self, other: Self) {
+        self.sample_sizes = self.sample_sizes.or(other.sample_sizes);
+        self.machine = self.machine.take().or(other.machine);
+        self.environment = self.environment.take().or(other.environment);
+        self.spent = match (self.spent, other.spent) {
+            (Some(one), Some(another)) => Some(one + another),
+            (one, another) => one.or(another),
+        };
+        Warning::add_all(other.warnings, &mut self.warnings);
+        self.functions.extend(other.functions);
+        self.rows.extend(other.rows);
+        self.explanations.extend(other.explanations);
+        self.time_explanations.extend(other.time_explanations);
+        self.explainable.extend(other.explainable);
+        self.added.extend(other.added);
+        self.removed.extend(other.removed);
+        self.idle.extend(
+            other.idle.into_iter().filter(|one| !self.idle.contains(one)).collect::<Vec<_>>(),
+        );
+        self.failed_targets.extend(other.failed_targets);
+    }
+
     /// Adds a warning for each kind of disturbance that is not among the warnings yet.
     pub fn add_disturbances(&mut self, disturbances: impl IntoIterator<Item = Disturbance>) {
         let disturbances = disturbances.into_iter().map(Warning::Disturbance);

@@ -42,17 +42,27 @@ impl<'a> Session<'a> {
         Self { project, runner, acceptances, idle, observer, command_line, listed }
     }
 
-    /// Compiles and lists versions of which only one has to have benchmarks: the others are compared without any.
+    /// Compiles and lists versions, which may have no benchmark.
     pub fn list_any<'v>(&mut self, versions: impl IntoIterator<Item = &'v Version>) -> Result<()> {
         for version in versions {
             if self.listed(version).is_none() {
                 self.listed.push(self.runner.list_any(version.clone())?);
             }
         }
-        // The error of the last one, unless another one has benchmarks.
+        Ok(())
+    }
+
+    /// The error of the last listed version, unless one has benchmarks: the others are compared without any.
+    pub fn has_benchmarks(&self) -> Result<()> {
         let last = self.listed.last().map(ListedVersion::has_benchmarks);
         let has_some = self.listed.iter().any(|listed| listed.has_benchmarks().is_ok());
         last.filter(|_| !has_some).unwrap_or(Ok(()))
+    }
+
+    /// Selects the bench targets with these names, of all that were selected at first. No version stays listed.
+    pub fn select_benches(&mut self, names: &[String]) {
+        self.listed.clear();
+        self.runner.select_benches(names);
     }
 
     /// Compiles and lists a version, unless that was done in this session.

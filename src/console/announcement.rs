@@ -21,6 +21,15 @@ impl Observer for Console {
                 }
             }
             Event::AlreadyMeasured => self.line("all changes between them are already measured"),
+            Event::ByTarget { benches, lto } => self.line(&format!(
+                "with lto = {lto}, each of the {benches} bench targets is optimized as a whole when it is \
+                 linked: the first are compared before the others are compiled; --bench NAME compares one"
+            )),
+            Event::TargetsCompared { benches, done, of, counts } => self.line(&format!(
+                "{}: {} ({done} of {of} bench targets)",
+                benches.join(", "),
+                counts.all_words()
+            )),
             Event::AlsoAgainst(release) => self.line(&format!("also against {release}:")),
             Event::Started(started) => {
                 self.change_live(|live| *live = LiveTable::default());

@@ -67,6 +67,11 @@ impl Filter {
         Self { partition, ..self }
     }
 
+    /// Selects the bench targets with these names, instead of those with other names.
+    pub fn select_benches(&mut self, names: &[String]) {
+        self.targets.benches = names.to_vec();
+    }
+
     /// True if the filter selects all benchmarks.
     pub const fn means_all(&self) -> bool {
         let Self { patterns, targets, partition } = self;

@@ -160,9 +160,18 @@ fn what_differs<'p>(
     let versions = |plan: &ExperimentPlan| -> Vec<String> {
         plan.versions.iter().map(|planned| planned.version.identity()).collect()
     };
+    let targets = |plan: &ExperimentPlan| -> BTreeSet<BenchTarget> {
+        plan.benchmarks.iter().map(|planned| planned.benchmark.bench_target()).collect()
+    };
     let is_like = |other: &ExperimentPlan| {
         let is_here = other.machine.id == plan.machine.id && versions(other) == versions(plan);
-        is_here && other.is_diagnosis() == plan.is_diagnosis() && other.counts_like(plan)
+        // Where targets are compared one after the other, another experiment has their benchmarks.
+        let [own, others] = [plan, other].map(targets);
+        let is_of_others = !own.is_empty() && !others.is_empty() && own.is_disjoint(&others);
+        is_here
+            && !is_of_others
+            && other.is_diagnosis() == plan.is_diagnosis()
+            && other.counts_like(plan)
     };
     let mut newest_first = earlier.rev();
     match newest_first.find(|(other, _)| is_like(other)) {

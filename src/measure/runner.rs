@@ -3,6 +3,7 @@
 use std::{
     cell::RefCell,
     collections::{BTreeMap, BTreeSet},
+    num::NonZero,
     path::PathBuf,
     time::{Duration, SystemTime},
 };
@@ -169,6 +170,18 @@ impl<'a> Runner<'a> {
         self.conditions.deadline = settings.deadline;
         self.conditions.cpu = settings.cpu;
         self.settings = settings;
+    }
+
+    /// Selects the bench targets with these names from now on, of those that were selected at first.
+    pub fn select_benches(&mut self, names: &[String]) {
+        self.settings.filter.select_benches(names);
+    }
+
+    /// The number of bench targets that cargo compiles at the same time.
+    pub fn compiled_at_once(&self) -> usize {
+        let jobs = self.settings.builds.compile.jobs.map(|jobs| jobs as usize);
+        let all = || std::thread::available_parallelism().map_or(1, NonZero::get);
+        jobs.unwrap_or_else(all).max(1)
     }
 
     /// True if all benchmarks are measured, not only some of them.

@@ -20,7 +20,7 @@ use rbench_code::{
 use tracing::info_span;
 
 use crate::{
-    builds::{BuildEnv, Compilation, Compiled, Source, files},
+    builds::{BuildEnv, Compilation, Compiled, SlowTargets, Source, files},
     error::{Error, Exit, Result},
     git::Checkout,
     harness::{Conditions, Filter, Harness, Renamed},
@@ -287,6 +287,19 @@ impl Runner<'_> {
             self.observer.note(&format!("bench target {target} is left out: {reason}{more}"));
         }
         Ok(listed)
+    }
+
+    /// The selected bench targets of both versions, if each takes long to compile and there are several.
+    pub fn slow_targets(&self, [base, head]: &[Version; 2]) -> Result<Option<SlowTargets>> {
+        let slow = |version: &Version| {
+            let checkout = self.project.checkout(version, self.build_env.observer)?;
+            let source = source_of(version, &checkout);
+            self.build_env.slow_targets(source, self.settings.filter.targets())
+        };
+        let Some(mut found) = slow(base)? else { return Ok(None) };
+        let Some(of_head) = slow(head)? else { return Ok(None) };
+        found.names.extend(of_head.names);
+        Ok(Some(found).filter(|found| found.names.len() > 1))
     }
 
     /// Discards compilations that were made under other conditions than those of the other versions, and returns true

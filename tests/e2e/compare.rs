@@ -29,6 +29,45 @@ fn project(rounds: &str) -> TestProject {
 }
 
 #[test]
+fn first_targets_are_compared_before_the_others_are_compiled_if_each_takes_long() {
+    let project = TestProject::of("counted");
+    project.append("Cargo.toml", "\n[[bench]]\nname = \"more\"\nharness = false\n");
+    let bench = project.read("benches/work.rs").replace("\"changing\"", "\"other\"");
+    project.write("benches/more.rs", &bench);
+    project.commit("Add a bench target");
+    project.replace("src/lib.rs", "u64 = 1_000", "u64 = 2_000");
+    project.commit("Do more work");
+    let compare = |more: &[&str]| {
+        let revisions = ["HEAD~1", "HEAD", "--format", "json", "--config", "build.jobs=1"];
+        let command =
+            project.rbench(&[&SHORT[..], &revisions[..2], more, &revisions[2..]].concat());
+        let outcome = command.env("CARGO_PROFILE_BENCH_LTO", "thin").run().assert_exit(1);
+        let report = outcome.json("compare");
+        let rows = report["benchmarks"].as_array().unwrap().iter();
+        let rows: Vec<String> =
+            rows.map(|row| format!("{} {}", row["benchmark"], row["verdict"])).collect();
+        (rows, outcome.stderr())
+    };
+    let (rows, progress) = compare(&[]);
+    assert_eq!(rows.len(), 4, "{rows:?}");
+    assert_eq!(rows.iter().filter(|row| row.contains("regressed")).count(), 2, "{rows:?}");
+    let lines: Vec<&str> = progress.lines().collect();
+    let place = |text: &str| {
+        let found = lines.iter().position(|line| line.starts_with(text));
+        found.unwrap_or_else(|| panic!("{text}: {progress}"))
+    };
+    assert!(lines[0].starts_with("with lto = thin, each of the 2 bench targets"), "{progress}");
+    assert!(
+        place("more: 1 regressed") < place("compiling bench target work of HEAD~1"),
+        "{progress}"
+    );
+    place("work: 1 regressed");
+    let (rows, progress) = compare(&["changing"]);
+    assert_eq!(rows.len(), 1, "{rows:?}");
+    assert!(progress.contains("(2 of 2 bench targets)"), "{progress}");
+}
+
+#[test]
 fn unsupported_target_fails_only_if_the_base_could_run_it() {
     let project = project("1_000");
     project.add_unsupported_target();
