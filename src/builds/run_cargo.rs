@@ -200,7 +200,7 @@ fn script_of(script: cargo_metadata::BuildScript) -> BuildScript {
 /// Passes the child's output on as it comes, without secrets, and logs it without colours and progress bars.
 fn show_and_log(mut stderr: impl Read, log: File, observer: &dyn Observer) -> io::Result<()> {
     let redactor = secrets::redactor();
-    let mut log = anstream::StripStream::new(log);
+    let mut log = WithoutProgress { log: anstream::StripStream::new(log), line: Vec::new() };
     let mut buffer = [0; 8 * 1024];
     let mut pending = Vec::new();
     loop {
@@ -218,9 +218,60 @@ fn show_and_log(mut stderr: impl Read, log: File, observer: &dyn Observer) -> io
     }
 }
 
+/// Writes lines as a terminal shows them in the end: what a carriage return lets cargo overwrite is a progress bar.
+struct WithoutProgress<W> {
+    log: W,
+    /// The present line as far as it is known.
+    line: Vec<u8>,
+}
+
+impl<W: Write> Write for WithoutProgress<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        for byte in bytes {
+            // A carriage return may also be the first half of the end of a line, which takes nothing back.
+            if *byte != b'\n' && self.line.last() == Some(&b'\r') {
+                self.line.clear();
+            }
+            self.line.push(*byte);
+            if *byte == b'\n' {
+                self.log.write_all(&self.line)?;
+                self.line.clear();
+            }
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        if self.line.last() != Some(&b'\r') {
+            self.log.write_all(&self.line)?;
+        }
+        self.line.clear();
+        self.log.flush()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn log_has_no_progress_bars() {
+        let mut log = WithoutProgress { log: Vec::new(), line: Vec::new() };
+        let output: [&[u8]; 5] = [
+            b"   Compiling small\n    Building [===>   ] 1/28: small \r",
+            b"    Building [====>  ] 2/28: small",
+            b"\rerror[E0308]: mismatched types\r",
+            b"\nerror: could not compile `small` (lib)\n",
+            b"    Building [=====> ] 3/28: small   \r",
+        ];
+        output.iter().for_each(|part| log.write_all(part).unwrap());
+        log.flush().unwrap();
+        let text = String::from_utf8(log.log).unwrap();
+        let expected = ["   Compiling small", "error[E0308]: mismatched types"];
+        assert_eq!(text.lines().take(2).collect::<Vec<_>>(), expected);
+        assert_eq!(failed(&text), ["lib of `small`"]);
+        assert!(!text.contains("Building"), "{text}");
+    }
 
     /// Stores the output of cargo.
     #[derive(Default)]
