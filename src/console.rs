@@ -171,8 +171,9 @@ impl Console {
     fn compiling(&self, what: &str) {
         if !self.terminal {
             self.line(what);
-        } else if let Ok(mut compiling) = self.compiling.lock() {
-            *compiling = Some(Compiling::new(what));
+        }
+        if let Ok(mut compiling) = self.compiling.lock() {
+            *compiling = Some(Compiling::new(what, self.terminal));
         }
     }
 
@@ -198,15 +199,17 @@ impl builds::Observer for Console {
             }
             Event::StillCompiling { version, since } => {
                 if !self.terminal {
-                    self.line(&format!("still compiling {version}, {} s", since.as_secs()));
+                    let compiling = self.compiling.lock().ok();
+                    let crates = compiling.and_then(|one| one.as_ref()?.crates());
+                    let crates = crates.map_or(String::new(), |crates| format!(": {crates}"));
+                    self.line(&format!("still compiling {version}, {} s{crates}", since.as_secs()));
                 }
             }
             Event::CargoOutput(bytes) => {
                 if self.verbose {
                     // A terminal that cannot be written to is no reason to stop.
                     let _ = std::io::stderr().write_all(bytes);
-                } else if self.terminal
-                    && let Ok(mut compiling) = self.compiling.lock()
+                } else if let Ok(mut compiling) = self.compiling.lock()
                     && let Some(compiling) = compiling.as_mut()
                 {
                     compiling.show(bytes);
@@ -343,32 +346,46 @@ fn is_yes(answer: &str) -> bool {
     matches!(answer.trim().to_ascii_lowercase().as_str(), "" | "y" | "yes")
 }
 
-/// The progress of cargo on a terminal: its last line, in one line that is erased at the end. If
+/// The progress of cargo: its last line, on a terminal in one line that is erased at the end. If
 /// cargo fails, the error carries its output.
 struct Compiling {
-    bar: ProgressBar,
+    bar: Option<ProgressBar>,
     what: String,
+    /// The last line.
+    last: String,
     /// The output of cargo since the last end of a line.
     unfinished: Vec<u8>,
 }
 
 impl Compiling {
-    fn new(what: &str) -> Self {
-        let style = ProgressStyle::with_template("{wide_msg}");
+    fn new(what: &str, terminal: bool) -> Self {
         let what = escape_untrusted(what).into_owned();
-        let bar = ProgressBar::new_spinner()
-            .with_finish(ProgressFinish::AndClear)
-            .with_message(what.clone());
-        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
-        bar.tick();
-        Self { bar, what, unfinished: Vec::new() }
+        let bar = terminal.then(|| {
+            let style = ProgressStyle::with_template("{wide_msg}");
+            let bar = ProgressBar::new_spinner()
+                .with_finish(ProgressFinish::AndClear)
+                .with_message(what.clone());
+            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
+            bar.tick();
+            bar
+        });
+        Self { bar, what, last: String::new(), unfinished: Vec::new() }
     }
 
     fn show(&mut self, bytes: &[u8]) {
-        if let Some(line) = last_line(&mut self.unfinished, bytes) {
-            self.bar.set_message(format!("{}: {line}", self.what));
-            self.bar.tick();
+        let Some(line) = last_line(&mut self.unfinished, bytes) else { return };
+        if let Some(bar) = &self.bar {
+            bar.set_message(format!("{}: {line}", self.what));
+            bar.tick();
         }
+        self.last = line;
+    }
+
+    /// What cargo's progress bar says: `crate 26 of 104: small, serde(build)`.
+    fn crates(&self) -> Option<String> {
+        let (place, names) = self.last.split_once("] ")?.1.split_once(": ")?;
+        let (done, of) = place.split_once('/')?;
+        Some(format!("crate {done} of {of}: {names}"))
     }
 }
 
@@ -493,6 +510,16 @@ mod tests {
         assert_eq!(last(b"ding\x1b[0m [=> ] 1/4: b\r"), Some("Building [=> ] 1/4: b".into()));
         assert_eq!(last(b"\x1b[K"), None);
         assert_eq!(last(b"\x07\n"), None);
+    }
+
+    #[test]
+    fn crates_are_those_of_cargos_bar() {
+        let mut compiling = Compiling::new("compiling HEAD", false);
+        assert_eq!(compiling.crates(), None);
+        compiling.show(b"    Building [====>  ] 26/104: small, serde(build)     \r");
+        assert_eq!(compiling.crates().unwrap(), "crate 26 of 104: small, serde(build)");
+        compiling.show(b"   Compiling small v1.0.0\n");
+        assert_eq!(compiling.crates(), None);
     }
 
     #[test]

@@ -462,6 +462,13 @@ impl BuildEnv<'_> {
         if chosen.programs {
             command.env(wrapper::PROGRAMS_VARIABLE, "1");
         }
+        if self.progress_columns.is_none() {
+            // Its bar says which crates are being compiled.
+            command.envs([
+                ("CARGO_TERM_PROGRESS_WHEN", "always"),
+                ("CARGO_TERM_PROGRESS_WIDTH", "80"),
+            ]);
+        }
         info!("running: {}", tool::shown(&command));
         let supervised = supervisor::supervised(&command, &self.lock)?;
         let version = version.to_string();
