@@ -105,6 +105,8 @@ pub struct Discovered {
     pub package_spec: String,
     /// The directory of its package, where its benchmarks run.
     pub package_root: PathBuf,
+    /// The file of its source.
+    pub source_path: PathBuf,
     /// The required features of the target.
     pub required_features: Vec<String>,
     /// The attributes of its source.
@@ -302,6 +304,7 @@ mod tests {
             package_id: String::new(),
             package_spec: format!("path+file:///a%20b/0/at/src/{package}#{package}@1.0.0"),
             package_root: PathBuf::new(),
+            source_path: PathBuf::new(),
             required_features: Vec::new(),
             source: SourceAttributes::default(),
         }

@@ -107,6 +107,17 @@ impl CompilationRecord {
         Duration::from_millis(self.milliseconds)
     }
 
+    /// The description of the same compilation in another directory, which has the same files, for another version.
+    pub(super) fn moved(mut self, places: [&Path; 2], version: String) -> Self {
+        self.version = version;
+        for target in &mut self.targets {
+            for files in [&mut target.files, &mut target.made] {
+                *files = std::mem::take(files).into_iter().map(|one| one.moved(places)).collect();
+            }
+        }
+        self
+    }
+
     fn is_undamaged(&self) -> bool {
         let mut files =
             self.targets.iter().flat_map(|target| target.files.iter().chain(&target.made));

@@ -28,7 +28,7 @@ use super::{
     cargo::{self, CargoContext, Chosen, Discovered},
     clean,
     compilation::{
-        BuildScript, Compilation, CompilationRecord, CompiledTarget, DISCARDED, Instance,
+        BuildScript, Compilation, CompilationRecord, CompiledTarget, DISCARDED, Instance, RECORD,
     },
     conditions::{Conditions, Places, Script, Tools},
     discovery::Workspace,
@@ -38,6 +38,7 @@ use super::{
     key::KeyMaker,
     lock_file::LockFile,
     optimization,
+    read_files::ReadFiles,
     recipe::Recipe,
     run_cargo::{self, Messages},
     supervisor, tool,
@@ -173,6 +174,11 @@ impl BuildEnv<'_> {
         if self.restore(source)? {
             wanted = self.wanted(source, filter, instance)?;
         }
+        if instance == Instance::First
+            && let Some(same) = self.compiled_as_another(source, &wanted)?
+        {
+            return Ok(same);
+        }
         self.compile_wanted(source, filter, purpose, wanted)
     }
 
@@ -192,7 +198,7 @@ impl BuildEnv<'_> {
         let same_files = format!("{family}-{}", files_key(source, &lock, instance));
         let filter = KeyMaker::new("filter").add("filter", format!("{filter:?}").as_bytes()).key();
         let key = format!("{same_files}-{filter}");
-        Ok(WantedTarget { context, compiler, lock: lock.path, family, same_files, key })
+        Ok(WantedTarget { context, compiler, lock: lock.path, family, same_files, filter, key })
     }
 
     fn compiled_before(
@@ -220,6 +226,44 @@ impl BuildEnv<'_> {
             self.observer.build_event(&Event::Compiled { version, purpose: "", took: None });
         }
         Ok(Some(found))
+    }
+
+    /// The compilation of another version that read no file in which this one differs, as that of this version.
+    fn compiled_as_another(
+        &self,
+        source: Source<'_>,
+        wanted: &WantedTarget,
+    ) -> Result<Option<Compilation>> {
+        let environment = self.users_environment(source);
+        let compilations = self.cache_dirs.compilations();
+        let Some(other) = newest_of(&compilations, &wanted.family, &environment)
+            .and_then(|home| Compilation::open(&home))
+        else {
+            return Ok(None);
+        };
+        let Compilation { home: from, record, .. } = &other;
+        let has_same_filter = from.extension().is_none() && wanted.filter == filter_of(from);
+        let is_same = || {
+            let lock = reproducibility_key(&wanted.family, &wanted.lock, &record.conditions);
+            lock == record.reproducibility
+                && record.conditions.difference(&environment).is_none()
+                && files::read_json(&from.join(READ))
+                    .is_some_and(|read: ReadFiles| read.are_in(source.checkout))
+        };
+        if !has_same_filter || !source.absent_submodules.is_empty() || !is_same() {
+            return Ok(None);
+        }
+        let home = self.cache_dirs.compilation(&wanted.key);
+        files::remove_directory(&home)?;
+        self.begin(&home, source, None)?;
+        let what = || format!("cannot link {} to {}", from.display(), home.display());
+        link_compilation(from, &home).context(Exit::Build, what)?;
+        let record = record.clone().moved([from, &home], source.version.short());
+        self.note(&format!(
+            "{} is not compiled: it differs from {} in no file that compiling reads",
+            source.version, other.record.version
+        ));
+        Compilation::complete(&home, record).map(Some)
     }
 
     /// Makes sure that the files of the version are compiled: its benchmarks run in the checkout and may have written
@@ -269,7 +313,7 @@ impl BuildEnv<'_> {
         wanted: WantedTarget,
     ) -> Result<Compilation> {
         let version = source.version.to_string();
-        let WantedTarget { context, compiler, lock, family, same_files, key } = wanted;
+        let WantedTarget { context, compiler, lock, family, same_files, key, .. } = wanted;
         let sysroot = tool::sysroot(&context)?;
         let home = self.cache_dirs.compilation(&key);
         let interrupted = set_interrupted_aside(&home)?;
@@ -343,6 +387,7 @@ impl BuildEnv<'_> {
             _ => self.run_cargo(&job, &chosen)?,
         };
         let took = start.elapsed();
+        self.note_read(&job, &chosen)?;
         note_generated(&job.home, source.checkout, &before)?;
         if !chosen.targets.is_empty() {
             let took = Some(took);
@@ -367,6 +412,18 @@ impl BuildEnv<'_> {
             session: this_session(),
         };
         Compilation::complete(&job.home, record)
+    }
+
+    /// Records which files of its checkout a compilation has read, where that can be known.
+    fn note_read(&self, job: &Job<'_>, chosen: &Chosen) -> Result<()> {
+        let place = self.cache_dirs.source_path();
+        let sources = chosen.targets.iter().map(|found| &found.source_path);
+        let sources: Vec<PathBuf> =
+            sources.filter_map(|path| Some(path.strip_prefix(&place).ok()?.to_owned())).collect();
+        match ReadFiles::find(job.source.checkout, &sources) {
+            Some(read) => files::write_json_line(&job.home.join(READ), &read),
+            None => Ok(()),
+        }
     }
 
     /// The conditions of the compilation that cargo just made.
@@ -597,12 +654,17 @@ pub(super) struct WantedTarget {
     family: String,
     /// The beginning of the keys of all compilations of the same files, whatever their bench targets.
     same_files: String,
+    /// The end of the keys of all compilations with these bench targets.
+    filter: String,
     /// The name of its directory.
     pub(super) key: String,
 }
 
 /// The directories of a compilation that cargo, rustc and the wrapper write to.
 pub const PARTS: [&str; 3] = ["target", RECIPES, wrapper::SHIMS];
+
+/// The file with what a compilation has read of its checkout, in its directory.
+const READ: &str = "read.json";
 
 /// The directory with the link recipes.
 const RECIPES: &str = "recipes";
@@ -669,10 +731,7 @@ pub(super) fn seed_dependencies(
 /// files without a hash may be of any package, and benchmarks write to directories such as `tmp`. From a target dir with
 /// another layout nothing is copied, since compiling from scratch is slower, never wrong.
 fn copy_dependencies(from: &Path, to: &Path, packages: &BTreeSet<&str>) -> io::Result<()> {
-    let is_profile = |directory: &PathBuf| directory.join(".fingerprint").is_dir();
-    let top = directories(from)?;
-    let below: Vec<_> = top.iter().map(|one| directories(one)).collect::<io::Result<_>>()?;
-    for profile in top.into_iter().chain(below.concat()).filter(is_profile) {
+    for profile in profiles(from)? {
         let to = to.join(profile.strip_prefix(from).unwrap_or(&profile));
         let mut left_out = BTreeSet::new();
         for fingerprint in directories(&profile.join(".fingerprint"))? {
@@ -752,6 +811,59 @@ fn newest_of(compilations: &Path, begins: &str, environment: &Environment) -> Op
 fn can_be_continued(home: &Path) -> bool {
     let is_damaged = || Compilation::made_at(home).is_some() && Compilation::open(home).is_none();
     !home.join(GENERATED).exists() && !home.join(DISCARDED).exists() && !is_damaged()
+}
+
+/// The end of the name of a compilation's directory.
+fn filter_of(home: &Path) -> String {
+    let name = home.file_name().unwrap_or_default().to_string_lossy();
+    name.rsplit('-').next().unwrap_or_default().to_owned()
+}
+
+/// Makes all that a compilation made appear in the directory of another one too, but not what benchmarks wrote beside it.
+fn link_compilation(from: &Path, to: &Path) -> io::Result<()> {
+    for file in fs::read_dir(from)? {
+        let file = file?;
+        if file.file_type()?.is_file() && file.file_name() != RECORD {
+            fs::copy(file.path(), to.join(file.file_name()))?;
+        }
+    }
+    for part in [RECIPES, wrapper::SHIMS] {
+        link_directory(&from.join(part), &to.join(part))?;
+    }
+    let (from, to) = (from.join("target"), to.join("target"));
+    // Cargo makes this directory for benchmarks.
+    if from.join("tmp").is_dir() {
+        fs::create_dir_all(to.join("tmp"))?;
+    }
+    for profile in profiles(&from)? {
+        link_directory(&profile, &to.join(profile.strip_prefix(&from).unwrap_or(&profile)))?;
+    }
+    Ok(())
+}
+
+/// Makes all files below a directory appear below another one too. Cargo and rustc replace files instead of writing to
+/// them.
+fn link_directory(from: &Path, to: &Path) -> io::Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let (from, to) = (entry.path(), to.join(entry.file_name()));
+        let kind = entry.file_type()?;
+        if kind.is_dir() {
+            link_directory(&from, &to)?;
+        } else if kind.is_file() && !to.exists() {
+            fs::hard_link(&from, &to)?;
+        }
+    }
+    Ok(())
+}
+
+/// The directories of every platform and profile in a target dir.
+fn profiles(target: &Path) -> io::Result<Vec<PathBuf>> {
+    let top = directories(target)?;
+    let below: Vec<_> = top.iter().map(|one| directories(one)).collect::<io::Result<_>>()?;
+    let is_profile = |directory: &PathBuf| directory.join(".fingerprint").is_dir();
+    Ok(top.into_iter().chain(below.concat()).filter(is_profile).collect())
 }
 
 /// Copies the entries of a directory whose names `is_meant` accepts, each with all below it and with the times of files,

@@ -517,6 +517,7 @@ fn package_targets(package: &Package, kind: &TargetKind) -> Vec<Discovered> {
             package_id: package.id.repr.clone(),
             package_spec: specification(package),
             package_root: root.clone(),
+            source_path: target.src_path.clone().into(),
             required_features: target.required_features.clone(),
             source: SourceAttributes::read(&target.src_path),
         })

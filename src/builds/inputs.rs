@@ -47,6 +47,16 @@ impl InputFile {
         Ok(Self { path, changed: [0; 2], ..Self::by_contents(present)? })
     }
 
+    /// The same file in the other directory, if it is in the first one.
+    #[must_use]
+    pub fn moved(mut self, [from, to]: [&Path; 2]) -> Self {
+        if let Ok(below) = self.path.strip_prefix(from) {
+            self.path = to.join(below);
+        }
+        self.changed = fs::metadata(&self.path).map_or(self.changed, |data| changed(&data));
+        self
+    }
+
     /// The digest of its contents, or of its path if it is of the toolchain.
     pub const fn digest(&self) -> Digest {
         self.digest

@@ -29,6 +29,7 @@ mod optimization;
 mod packed;
 mod packing;
 mod placeable;
+mod read_files;
 mod recipe;
 mod reproducibility;
 mod run_cargo;

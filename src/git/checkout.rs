@@ -194,6 +194,7 @@ impl Checkouts {
         own_directory::write_index(repository, commit, tree, [new.path(), checkout])
             .map_err(io::Error::other)?;
         own_directory::keep_times(&old, new.path())?;
+        mark_unread(new.path())?;
         remove(&old)?;
         fs::rename(new.keep(), old)
     }
@@ -222,9 +223,27 @@ impl Checkouts {
 fn publish(unfinished: &TempDir, heading: &str, path: &Path, manifest: &Path) -> io::Result<()> {
     let files = unfinished.path().join(FILES);
     let text = unfinished.path().join(MANIFEST);
+    mark_unread(&files)?;
     fs::write(&text, format!("{heading}{}", describe_files(&files)?))?;
     fs::rename(text, manifest)?;
     fs::rename(files, path)
+}
+
+/// Gives all files below a directory the time of their last reading that says that nobody has read them. The file system
+/// replaces it when somebody does, also if it is mounted with `relatime`, since it is older than the file.
+fn mark_unread(directory: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(directory)? {
+        let entry = entry?;
+        let kind = entry.file_type()?;
+        if kind.is_dir() {
+            mark_unread(&entry.path())?;
+        } else if kind.is_file() {
+            let unread = fs::FileTimes::new().set_accessed(std::time::SystemTime::UNIX_EPOCH);
+            // One that cannot be opened counts as read.
+            let _ = fs::File::open(entry.path()).and_then(|file| file.set_times(unread));
+        }
+    }
+    Ok(())
 }
 
 /// Removes a file or a directory, if it exists.

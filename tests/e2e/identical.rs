@@ -143,3 +143,42 @@ fn debug_info_makes_no_difference_to_identity() {
         assert!(builds.agreement(0).identical, "{settings}: {}", builds.outcome.printed());
     }
 }
+
+/// The progress of a comparison of the last two commits.
+fn compared(project: &TestProject) -> String {
+    let outcome = project.rbench(&["compare", "HEAD~1", "HEAD", "--format", "json"]).ok();
+    for row in outcome.json("compare")["benchmarks"].as_array().unwrap() {
+        assert_eq!(row["verdict"], "identical", "{row}");
+    }
+    outcome.stderr()
+}
+
+#[test]
+fn version_that_differs_in_no_file_that_compiling_reads_is_not_compiled() {
+    let project = TestProject::of("counted");
+    project.write("notes.txt", "one");
+    project.commit("Add notes");
+    project.write("notes.txt", "two");
+    project.write("README.md", "added");
+    project.commit("Change notes, and add a document");
+    let progress = compared(&project);
+    assert!(progress.contains(") is not compiled: it differs from "), "{progress}");
+    assert_eq!(progress.matches("compiling HEAD").count(), 1, "{progress}");
+    // The compilation stays when that of the other version is gone.
+    let again = compared(&project);
+    assert!(again.contains("HEAD~1 (") && !again.contains("compiling HEAD"), "{again}");
+}
+
+#[test]
+fn file_that_only_a_build_script_reads_is_part_of_a_version() {
+    let project = TestProject::of("counted");
+    project.write("notes.txt", "one");
+    let script = "fn main() {\n    println!(\"cargo:rerun-if-changed=build.rs\");\n    \
+                  assert!(std::fs::read_to_string(\"notes.txt\").is_ok());\n}\n";
+    project.write("build.rs", script);
+    project.commit("Read notes without saying so");
+    project.write("notes.txt", "two");
+    project.commit("Change them");
+    let progress = compared(&project);
+    assert_eq!(progress.matches("compiling HEAD").count(), 2, "{progress}");
+}
