@@ -866,6 +866,13 @@ fn profiles(target: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(top.into_iter().chain(below.concat()).filter(is_profile).collect())
 }
 
+/// True for what rustc and linkers make: they replace a file instead of writing into it. Copies of these, the largest
+/// files, may be links to the same one.
+fn is_replaced_whole(file: &Path) -> bool {
+    file.parent().is_some_and(|directory| directory.ends_with("deps"))
+        && file.extension().is_none_or(|extension| extension != "d")
+}
+
 /// Copies the entries of a directory whose names `is_meant` accepts, each with all below it and with the times of files,
 /// which cargo compares to find outdated ones.
 fn copy_directory(from: &Path, to: &Path, is_meant: &dyn Fn(&str) -> bool) -> io::Result<()> {
@@ -880,6 +887,9 @@ fn copy_directory(from: &Path, to: &Path, is_meant: &dyn Fn(&str) -> bool) -> io
         if kind.is_dir() {
             copy_directory(&from, &to, &|_| true)?;
         } else if kind.is_file() {
+            if is_replaced_whole(&from) && fs::hard_link(&from, &to).is_ok() {
+                continue;
+            }
             fs::copy(&from, &to)?;
             let modified = entry.metadata()?.modified()?;
             fs::File::options().write(true).open(&to)?.set_modified(modified)?;
