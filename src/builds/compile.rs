@@ -352,6 +352,7 @@ impl BuildEnv<'_> {
             }
             if chosen.targets.len() > 1
                 && purpose.is_empty()
+                && filter.benches.is_empty()
                 && let Some(lto) = self.whole_program_optimization(source)
             {
                 self.note(&format!(
