@@ -32,7 +32,7 @@ mod size;
 mod source_location;
 mod target;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 
 pub use allocators::{UncountableAllocator, uncountable_allocator};
 pub use c_library::{CLibraryVersion, needed_c_library, provided_c_library};

@@ -9,18 +9,18 @@ use object::{Endianness, Object, ObjectSymbol, SymbolKind};
 use super::name::Name;
 use super::placement::LinkedFunction;
 
-pub(super) struct Scratch(tempfile::TempDir);
+pub(crate) struct Scratch(tempfile::TempDir);
 
 impl Scratch {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self(tempfile::tempdir().unwrap())
     }
 
-    pub(super) fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.0.path().join(name)
     }
 
-    pub(super) fn c_object(&self, name: &str, source: &str, options: &[&str]) -> Vec<u8> {
+    pub(crate) fn c_object(&self, name: &str, source: &str, options: &[&str]) -> Vec<u8> {
         self.compile(
             cc(),
             &format!("{name}.c"),
@@ -31,29 +31,29 @@ impl Scratch {
     }
 
     #[cfg(target_arch = "x86_64")]
-    pub(super) fn assembled(&self, name: &str, source: &str) -> Vec<u8> {
+    pub(crate) fn assembled(&self, name: &str, source: &str) -> Vec<u8> {
         self.compile(cc(), &format!("{name}.s"), source, &format!("{name}.o"), &["-c"])
     }
 
     /// An archive of files of this directory.
-    pub(super) fn archive(&self, name: &str, options: &str, members: &[&str]) -> Vec<u8> {
+    pub(crate) fn archive(&self, name: &str, options: &str, members: &[&str]) -> Vec<u8> {
         let mut ar = Command::new("ar");
         ar.arg(options).arg(name).args(members);
         self.run(ar);
         std::fs::read(self.path(name)).unwrap()
     }
 
-    pub(super) fn c_program(&self, name: &str, source: &str, options: &[&str]) -> Vec<u8> {
+    pub(crate) fn c_program(&self, name: &str, source: &str, options: &[&str]) -> Vec<u8> {
         self.compile(cc(), &format!("{name}.c"), source, name, options)
     }
 
-    pub(super) fn rust_object(&self, name: &str, source: &str, options: &[&str]) -> Vec<u8> {
+    pub(crate) fn rust_object(&self, name: &str, source: &str, options: &[&str]) -> Vec<u8> {
         let object = ["--crate-type=lib", "--emit=obj", "-Copt-level=2", "-Ccodegen-units=1"];
         let options = [&object, options].concat();
         self.compile(rustc(), &format!("{name}.rs"), source, &format!("{name}.o"), &options)
     }
 
-    pub(super) fn rust_program(&self, name: &str, source: &str, options: &[&str]) -> Vec<u8> {
+    pub(crate) fn rust_program(&self, name: &str, source: &str, options: &[&str]) -> Vec<u8> {
         self.compile(rustc(), &format!("{name}.rs"), source, name, options)
     }
 
@@ -83,7 +83,7 @@ impl Scratch {
 }
 
 /// The functions of objects, as if the linker kept all of them.
-pub(super) fn all_kept(objects: &[&[u8]]) -> Vec<LinkedFunction> {
+pub(crate) fn all_kept(objects: &[&[u8]]) -> Vec<LinkedFunction> {
     let kept = |symbol: ElfSymbol64<'_, '_>| LinkedFunction {
         symbol: symbol.name().unwrap().to_owned(),
         name: Name::demangle(symbol.name().unwrap()),

@@ -279,7 +279,8 @@ fn debug_info(elf: &object::File<'_>) -> Option<addr2line::Context<Bytes>> {
     addr2line::Context::from_dwarf(dwarf).ok()
 }
 
-/// The functions of a file, by address. Of several at one address, the first by name stands for all, in every version.
+/// The functions of a file, by address. Of several at one address, the first by name and symbol stands for all, in every
+/// version, as in [`kept_functions`](crate::elf::kept_functions).
 fn symbols(elf: &object::File<'_>) -> BTreeMap<u64, (u64, String)> {
     let mut symbols: BTreeMap<u64, (u64, String)> = BTreeMap::new();
     for symbol in elf.symbols().chain(elf.dynamic_symbols()) {
@@ -290,10 +291,33 @@ fn symbols(elf: &object::File<'_>) -> BTreeMap<u64, (u64, String)> {
         // Assembler code may have no size.
         let end = symbol.address().saturating_add(symbol.size().max(1));
         let one = symbols.entry(symbol.address()).or_insert_with(|| (end, name.to_owned()));
-        if *name < *one.1 {
+        if name != one.1 && order(name) < order(&one.1) {
             name.clone_into(&mut one.1);
         }
         one.0 = one.0.max(end);
     }
     symbols
+}
+
+fn order(symbol: &str) -> (Name, &str) {
+    (Name::demangle(symbol), symbol)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::elf::{kept_functions, testing::Scratch};
+
+    #[test]
+    fn one_symbol_of_an_address_stands_for_all_as_in_the_functions_of_an_executable() {
+        let source = "int twice(int x) { return 2 * x; }\n\
+            int zwei(int x) __attribute__((alias(\"twice\")));\n\
+            int _ZN1z1zE(int x) __attribute__((alias(\"twice\")));\n\
+            int main(int argc, char **argv) { return twice(argc); }\n";
+        let bytes = Scratch::new().c_program("program", source, &[]);
+        let kept = kept_functions(&bytes).unwrap();
+        let function = kept.iter().find(|one| one.symbols().any(|name| name == "twice")).unwrap();
+        let elf = object::File::parse(&*bytes).unwrap();
+        assert_eq!(symbols(&elf)[&function.address].1, function.symbol);
+    }
 }
