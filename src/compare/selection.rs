@@ -112,13 +112,15 @@ impl Selection {
         unaffected.map(|(one, _)| (one.clone(), skip_reason(&one))).collect()
     }
 
-    /// The differences of functions in bench targets that are measured and that `is_reported` accepts.
+    /// The differences of functions in bench targets that are measured, are not identical, and that `is_reported` accepts.
     pub fn reported_functions(
         &self,
         is_reported: impl Fn(&BenchTarget) -> bool,
     ) -> Vec<(BenchTarget, FunctionDiff)> {
-        let is_measured =
-            |target: &BenchTarget| self.measured.iter().any(|one| one.bench_target() == *target);
+        let is_measured = |target: &BenchTarget| {
+            !self.identical.contains(target)
+                && self.measured.iter().any(|one| one.bench_target() == *target)
+        };
         let reported =
             self.functions.iter().filter(|(one, _)| is_measured(one) && is_reported(one));
         reported.cloned().collect()
