@@ -52,6 +52,11 @@ impl Comparisons {
         let mut comparisons = read.map_err(|error| refused(&without_its_text(&error)))?;
         comparisons.both().try_for_each(Comparison::check).map_err(|reason| refused(&reason))?;
         comparisons.recount();
+        let mut both =
+            std::iter::once(&mut comparisons.with_base).chain(&mut comparisons.also_base);
+        if !both.all(Comparison::find_executed) {
+            return Err(refused("a benchmark executes a function that it does not list"));
+        }
         Ok(comparisons)
     }
 
@@ -59,6 +64,7 @@ impl Comparisons {
     pub(super) fn recount(&mut self) {
         for one in std::iter::once(&mut self.with_base).chain(&mut self.also_base) {
             one.counts = one.count(|_| true);
+            one.verdict = one.counts.worst();
         }
     }
 
@@ -110,6 +116,7 @@ impl Comparison {
             self.functions.len(),
             self.dependencies.len(),
             self.benchmarks.len(),
+            self.executed.len(),
             self.added.len(),
             self.removed.len(),
             self.failed_targets.len(),

@@ -91,7 +91,7 @@ fn merged(parts: &[&Comparison]) -> Result<Comparison, String> {
         .iter()
         .map(|part| (&*part.geometric_means, part.counts.unaffected + part.counts.identical))
         .collect();
-    Ok(Comparison {
+    let mut merged = Comparison {
         sample_sizes: common(parts.iter().map(|part| part.sample_sizes.as_ref())),
         machine: common(parts.iter().map(|part| part.machine.as_ref())),
         // A part that was not confined counts for all.
@@ -113,7 +113,9 @@ fn merged(parts: &[&Comparison]) -> Result<Comparison, String> {
         unused_acceptances: joined(parts, |part| &part.unused_acceptances),
         next_steps: joined(parts, |part| &part.next_steps),
         ..(*first).clone()
-    })
+    };
+    merged.list_executed();
+    Ok(merged)
 }
 
 /// The entries of all parts; equal entries of several parts are kept once.

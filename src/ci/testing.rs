@@ -79,23 +79,13 @@ pub fn row(id: &str, verdict: &str, change: f64) -> Value {
             "paired": true,
         },
         "impact": {
-            "functions": [{
-                "name": "parser::fold",
-                "instance": "0123456789abcdef",
-                "base_size_bytes": 90,
-                "head_size_bytes": 100,
-                "base_stack_bytes": null,
-                "head_stack_bytes": null,
-                "while_measuring": true,
-                "differs": "code",
-                "callees_gained": [],
-                "callees_lost": [],
-            }],
+            "functions": [0],
+            "more_functions": 0,
             "files": [],
             "variables": [],
             "uncertainties": [],
         },
-        "stages": [],
+        "builds": [],
     })
 }
 
@@ -125,6 +115,18 @@ pub fn document(rows: &[Value]) -> Value {
         "counts": crate::verdict::Counts::default(),
         "geometric_means": [],
         "functions": [],
+        "executed": [{
+            "name": "parser::fold",
+            "instance": "0123456789abcdef",
+            "base_size_bytes": 90,
+            "head_size_bytes": 100,
+            "base_stack_bytes": null,
+            "head_stack_bytes": null,
+            "while_measuring": true,
+            "differs": "code",
+            "callees_gained": [],
+            "callees_lost": [],
+        }],
         "dependencies": [],
         "benchmarks": rows,
         "added": [],
@@ -140,28 +142,6 @@ pub fn comparison(rows: &[Value]) -> Comparisons {
     Comparisons::parse(&document(rows).to_string()).unwrap()
 }
 
-/// A stage of this row in which every whole number is as large as it can be.
-fn largest_stage(row: &Value) -> Value {
-    let mut value = row["base"].clone();
-    for number in ["builds", "executions", "measurements"] {
-        value[number] = json!(u64::MAX);
-    }
-    let interval = json!({ "low": -1e308, "high": null });
-    json!({
-        "base": value,
-        "head": value,
-        "change": row["change"],
-        "base_comparison_interval": interval,
-        "head_comparison_interval": interval,
-        "log_change": 1e308,
-        "log_standard_error": 1e308,
-        "degrees_of_freedom": 1e308,
-        "equivalent": false,
-        "builds_left_out": u64::MAX,
-        "variance": { "builds": 1e308, "executions": -1e308 },
-    })
-}
-
 /// A comparison in which this text replaces everything that may be untrusted.
 pub fn hostile(text: &str) -> Comparisons {
     let name = json!({ "package": text, "target": text, "id": text });
@@ -172,10 +152,10 @@ pub fn hostile(text: &str) -> Comparisons {
         row["package"] = json!(format!("{number}{text}"));
         row["metric"] = json!(text);
         row["reason"]["text"] = json!(text);
-        row["impact"]["functions"][0]["name"] = json!(text);
     }
-    rows[0]["stages"] = json!([largest_stage(&rows[0])]);
+    rows[0]["builds"] = json!([u64::MAX, u64::MAX]);
     let mut document = document(&rows);
+    document["executed"][0]["name"] = json!(text);
     document["added"] = json!([name]);
     let removed = json!({ "absence": "ignored", "renamed": name });
     document["removed"] = json!([removed]);

@@ -174,7 +174,7 @@ pub fn impact_notes(names: &Names<'_>, rows: &[ImpactRow<'_>], most: usize) -> V
 }
 
 /// The impact with the functions of the benchmark's package first: a reader knows them.
-fn own_first(impact: &Impact, benchmark: &Benchmark) -> Impact {
+pub fn own_first(impact: &Impact, benchmark: &Benchmark) -> Impact {
     let own = benchmark.package.replace('-', "_");
     let mut impact = impact.clone();
     impact.functions.sort_by_key(|function| !function.name.as_str().contains(&own));

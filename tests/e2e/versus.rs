@@ -29,7 +29,7 @@ fn implementations_are_ranked_with_their_parameters() {
     let rows = report["comparisons"][0]["benchmarks"].as_array().unwrap();
     let ids: Vec<&Value> = rows.iter().map(|row| &row["id"]).collect();
     assert_eq!(ids, ["mix/{usual,fastest}/1000", "mix/{usual,fastest}/10000"]);
-    assert!(rows.iter().all(|row| row["stages"].as_array().unwrap().len() == 2), "not confirmed");
+    assert!(rows.iter().all(|row| row["builds"].as_array().unwrap().len() == 2), "not confirmed");
     // The results are of these implementations, not of the plain version.
     let outcome = project.rbench(&["history", "HEAD"]).fails_with(2);
     outcome.assert_stderr_has(&["no results are stored for HEAD"]);

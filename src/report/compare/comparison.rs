@@ -1,7 +1,9 @@
 //! A comparison as a value: what `compare` writes for programs, and what `ci` reads back; and the
 //! table of its rows, in reports and in comments on pull requests.
 
-use rbench_code::impact::Impact;
+use std::collections::HashMap;
+
+use rbench_code::impact::{EnteredFunction, Impact};
 use rbench_stats::{Criteria, Direction, Interval, Method, or_infinite};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,6 +13,7 @@ use crate::report::{
     SCHEMA_VERSION,
     document::Step,
     explain::time::TimeLines,
+    impact::own_first,
     json::{self, Change, Estimate, Measured, Reason, Shares},
     names::{Names, metric_name},
     quantity::{self, changed, exact, range},
@@ -43,8 +46,21 @@ pub struct Comparison {
     pub(crate) schema_version: u32,
     /// The version of rbench.
     pub(crate) rbench: String,
+    /// The most important verdict of all rows, where a failed bench target counts as a failed benchmark; null: the versions
+    /// have no benchmark in common.
+    pub(crate) verdict: Option<VerdictKind>,
+    pub(crate) counts: Counts,
+    /// One for each metric with a change.
+    pub(crate) geometric_means: Vec<GeometricMean>,
+    /// Reasons why the results are less certain.
+    pub(crate) warnings: Vec<WarningFields>,
     pub(crate) base: Version,
     pub(crate) head: Version,
+    /// Benchmarks of both versions, one for each metric, in the order of definition.
+    pub(crate) benchmarks: Vec<Row>,
+    /// The functions that differ and that benchmarks execute, each once: the impact of a row names them by index. Without
+    /// `--reasons`, only those that rows name, and without callees.
+    pub(crate) executed: Vec<EnteredFunction>,
     #[serde(flatten)]
     pub(crate) changes: VersionChanges,
     /// The compilers of base and head, if they differ.
@@ -64,11 +80,6 @@ pub struct Comparison {
     /// The experiments that stored results are from, oldest first; empty if the results were just
     /// measured.
     pub(crate) stored: Vec<Stored>,
-    /// Reasons why the results are less certain.
-    pub(crate) warnings: Vec<WarningFields>,
-    pub(crate) counts: Counts,
-    /// One for each metric with a change.
-    pub(crate) geometric_means: Vec<GeometricMean>,
     /// One for each bench target that was measured.
     pub(crate) functions: Vec<Functions>,
     /// The external packages whose version differs between base and head; empty for stored results.
@@ -76,8 +87,6 @@ pub struct Comparison {
     /// The compared part of all benchmarks; absent if all were compared.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) partition: Option<Partition>,
-    /// Benchmarks of both versions, one for each metric, in the order of definition.
-    pub(crate) benchmarks: Vec<Row>,
     /// Where the time of changed benchmarks went, if that was requested.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) times: Vec<TimeLines>,
@@ -125,6 +134,7 @@ pub struct Row {
     pub(crate) metric: Option<String>,
     pub(crate) unit: Option<Unit>,
     pub(crate) verdict: VerdictKind,
+    pub(crate) change: Option<Change>,
     pub(crate) reason: Reason,
     #[serde(flatten)]
     measured: Measured,
@@ -133,7 +143,6 @@ pub struct Row {
     min_effect: Option<f64>,
     pub(crate) base: Option<Estimate>,
     pub(crate) head: Option<Estimate>,
-    pub(crate) change: Option<Change>,
     /// In the deciding stage; null if the estimator does not ignore changes of the slower measurements.
     by_mean: Option<ByMean>,
     /// Present if the row does not affect the exit code: counts beside times, unless that was
@@ -142,13 +151,68 @@ pub struct Row {
     #[schemars(extend("const" = false))]
     pub(crate) primary: bool,
     /// null: not known, or not measured because of it.
+    #[serde(rename = "impact")]
+    reached: Option<Reached>,
+    /// The same with its functions.
+    #[serde(skip)]
     pub(crate) impact: Option<Impact>,
     /// If the verdict is inconclusive.
     advice: Option<Advice>,
-    /// The first stage, and the second on fresh builds if there was one. The last one decides:
+    /// The number of builds of the first stage, and of the second on fresh builds if there was one. The last one decides:
     /// base, head and change are its own.
     #[schemars(length(max = 2))]
-    pub(super) stages: Vec<Stage>,
+    builds: Vec<usize>,
+    /// These stages in full; only with `--reasons`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 2))]
+    stages: Vec<Stage>,
+}
+
+/// The differences between two versions that a benchmark executes or reads.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+struct Reached {
+    /// The indices in `executed` of the functions: those of the benchmark's package first, then those with the largest
+    /// change of their size. Without `--reasons`, at most ten.
+    functions: Vec<usize>,
+    /// The number of those that were left out.
+    more_functions: usize,
+    /// The files that differ and that it reads, below the root of the repository.
+    files: Vec<String>,
+    /// The environment variables that differ and that it reads.
+    variables: Vec<String>,
+    /// The reasons why it may execute or read more than is known, each as a phrase.
+    uncertainties: Vec<String>,
+}
+
+impl Reached {
+    /// The most functions of a row without `--reasons`.
+    const MOST: usize = 10;
+
+    /// This impact without most of its functions, unless `all` are wanted.
+    fn new(mut impact: Impact, all: bool) -> (Self, Impact) {
+        let most = if all { impact.functions.len() } else { Self::MOST };
+        let more_functions = impact.functions.len().saturating_sub(most);
+        impact.functions.truncate(most);
+        if !all {
+            for function in &mut impact.functions {
+                (function.callees_gained, function.callees_lost) = (Vec::new(), Vec::new());
+            }
+        }
+        let Impact { files, variables, uncertainties, .. } = impact.clone();
+        (Self { functions: Vec::new(), more_functions, files, variables, uncertainties }, impact)
+    }
+
+    /// The impact with these functions; `None` if it has the index of another one.
+    fn resolved(&self, executed: &[EnteredFunction]) -> Option<Impact> {
+        let functions = self.functions.iter().map(|&index| executed.get(index).cloned());
+        Some(Impact {
+            functions: functions.collect::<Option<_>>()?,
+            files: self.files.clone(),
+            variables: self.variables.clone(),
+            uncertainties: self.uncertainties.clone(),
+            by_harness: Vec::new(),
+        })
+    }
 }
 
 const fn yes() -> bool {
@@ -214,6 +278,32 @@ impl Comparisons {
     }
 }
 
+impl Comparison {
+    /// Lists the functions of all rows once, and gives each row their indices.
+    pub(crate) fn list_executed(&mut self) {
+        let mut known: HashMap<EnteredFunction, usize> = HashMap::new();
+        self.executed.clear();
+        for row in &mut self.benchmarks {
+            let (Some(impact), Some(reached)) = (&row.impact, &mut row.reached) else { continue };
+            let index = |function: &EnteredFunction| {
+                *known.entry(function.clone()).or_insert_with(|| {
+                    self.executed.push(function.clone());
+                    self.executed.len() - 1
+                })
+            };
+            reached.functions = impact.functions.iter().map(index).collect();
+        }
+    }
+
+    /// Gives each row that was read the functions of its indices. Returns false if there is no function with one of them.
+    pub(crate) fn find_executed(&mut self) -> bool {
+        for row in &mut self.benchmarks {
+            row.impact = row.reached.as_ref().and_then(|reached| reached.resolved(&self.executed));
+        }
+        self.benchmarks.iter().all(|row| row.reached.is_some() == row.impact.is_some())
+    }
+}
+
 impl Row {
     /// The metric and its unit; `None` if the verdict is about the benchmark as a whole.
     pub(crate) fn metric(&self) -> Option<Metric> {
@@ -239,9 +329,11 @@ impl ComparisonReport {
             .all_warnings()
             .into_iter()
             .map(|warning| WarningFields { text: self.warning_text(&warning), warning });
-        Comparison {
+        let counts = outcome.counts();
+        let mut comparison = Comparison {
             schema_version: SCHEMA_VERSION,
             rbench: env!("CARGO_PKG_VERSION").to_owned(),
+            verdict: counts.worst(),
             base: outcome.base.clone(),
             head: outcome.head.clone(),
             changes: outcome.changes.clone(),
@@ -253,12 +345,13 @@ impl ComparisonReport {
             sandbox: outcome.sandbox,
             stored: outcome.stored.iter().map(Stored::from).collect(),
             warnings: warnings.collect(),
-            counts: outcome.counts(),
+            counts,
             geometric_means: self.geometric_means(),
             functions: self.function_counts(),
             dependencies: outcome.dependencies.clone(),
             partition: outcome.partition,
-            benchmarks: outcome.rows.iter().map(|row| self.row(row)).collect(),
+            benchmarks: outcome.rows.iter().map(|row| self.listed_row(row)).collect(),
+            executed: Vec::new(),
             times: outcome.time_explanations.iter().map(TimeLines::from).collect(),
             sizes: outcome.sizes.clone(),
             added: outcome.added.clone(),
@@ -267,7 +360,21 @@ impl ComparisonReport {
             unused_acceptances: outcome.idle.iter().map(UnusedAcceptance::from).collect(),
             next_steps: self.next_steps(),
             audit: outcome.audit.clone(),
+        };
+        comparison.list_executed();
+        comparison
+    }
+
+    /// A row for programs, with its impact, and with its stages if all is explained.
+    fn listed_row(&self, row: &DecidedRow) -> Row {
+        let mut listed = self.row(row);
+        if !self.explains_all {
+            listed.stages.clear();
         }
+        let impact = row.impact.as_ref().map(|impact| own_first(impact, &row.benchmark));
+        (listed.reached, listed.impact) =
+            impact.map(|impact| Reached::new(impact, self.explains_all)).unzip();
+        listed
     }
 
     fn function_counts(&self) -> Vec<Functions> {
@@ -300,8 +407,10 @@ impl ComparisonReport {
             change: last.map(|stage| stage.change.clone()),
             by_mean: row.by_mean,
             primary: self.policy.decides(row, &self.outcome.rows),
-            impact: row.impact.clone(),
+            reached: None,
+            impact: None,
             advice: row.advice,
+            builds: stages.iter().map(builds).collect(),
             stages,
         }
     }
@@ -403,16 +512,15 @@ fn cells(row: &Row, names: &Names<'_>, (has_details, names_metrics): (bool, bool
         Cell::styled(role, change.map_or_else(String::new, |change| changed(change.estimate))),
         Cell::from(change.map_or_else(String::new, |change| range(change.low, change.high))),
         Cell::styled(role, row.verdict.name()),
-        Cell::from(row.stages.iter().map(builds).collect::<Vec<_>>().join("+")),
+        Cell::from(row.builds.iter().map(usize::to_string).collect::<Vec<_>>().join("+")),
         Cell::from(Shares::text(variance.and_then(|one| one.variance))),
     ]);
     cells
 }
 
 /// The number of deciding builds of a stage: `10`.
-fn builds(stage: &Stage) -> String {
+fn builds(stage: &Stage) -> usize {
     let [base, head] = [stage.base.builds, stage.head.builds];
-    // Untrusted numbers may be of any size.
-    let paired = base.saturating_add(head).saturating_sub(stage.builds_left_out) / 2;
-    if stage.builds_left_out > 0 { paired } else { base.min(head) }.to_string()
+    let paired = (base + head).saturating_sub(stage.builds_left_out) / 2;
+    if stage.builds_left_out > 0 { paired } else { base.min(head) }
 }

@@ -90,7 +90,15 @@ impl Kind {
 fn compare(project: &TestProject, kind: &Kind, more: &[&str]) -> Value {
     let tag = kind.tag();
     let arguments = [&["compare", "base", &tag, "--format", "json"], &LITTLE[..], more].concat();
-    project.rbench(&arguments).ok().json("compare")
+    let mut report = project.rbench(&arguments).ok().json("compare");
+    let executed = report["executed"].take();
+    // Names the functions in place, as a diff does.
+    for row in report["benchmarks"].as_array_mut().unwrap() {
+        for function in row["impact"]["functions"].as_array_mut().into_iter().flatten() {
+            *function = executed[function.as_u64().unwrap() as usize].clone();
+        }
+    }
+    report
 }
 
 /// The differences in the only bench target between the base and a commit, and their impact on each

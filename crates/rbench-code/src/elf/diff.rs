@@ -94,7 +94,7 @@ pub struct ChangedFunction {
 
 /// The kind of a function's difference.
 #[derive(
-    Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+    Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(tag = "differs", content = "data", rename_all = "snake_case")]
 pub enum Cause {

@@ -36,7 +36,7 @@ pub struct Impact {
 }
 
 /// A function that differs and that a benchmark enters.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct EnteredFunction {
     /// Its demangled name.
     pub name: Name,

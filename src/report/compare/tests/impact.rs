@@ -186,6 +186,26 @@ fn unaffected_benchmarks_are_listed_and_counted() {
 }
 
 #[test]
+fn json_lists_each_function_once_and_ten_of_a_row() {
+    let rows = ["a", "b"].map(|id| regressed(id, functions(12)));
+    let mut report = of(rows.to_vec());
+    let json = |report: &ComparisonReport| -> serde_json::Value {
+        serde_json::from_str(&report.json().unwrap()).unwrap()
+    };
+    let short = json(&report);
+    assert_eq!(short["executed"].as_array().unwrap().len(), 10);
+    for row in short["benchmarks"].as_array().unwrap() {
+        assert_eq!(row["impact"]["functions"].as_array().unwrap().len(), 10);
+        assert_eq!((&row["impact"]["more_functions"], &row["stages"]), (&2.into(), &().into()));
+    }
+    report.explains_all = true;
+    let full = json(&report);
+    assert_eq!(full["executed"].as_array().unwrap().len(), 12);
+    assert_eq!(full["benchmarks"][1]["impact"]["functions"][11], 11);
+    assert_eq!(full["benchmarks"][0]["stages"].as_array().unwrap().len(), 2);
+}
+
+#[test]
 fn json_has_the_full_impact() {
     let impact = Impact {
         files: vec!["data".to_owned()],
@@ -199,13 +219,13 @@ fn json_has_the_full_impact() {
     assert_keeps("compare", &report);
     let json: serde_json::Value = serde_json::from_str(&report.json().unwrap()).unwrap();
     let impact = &json["benchmarks"][0]["impact"];
-    assert_eq!(impact["functions"].as_array().unwrap().len(), 6);
+    assert_eq!(impact["functions"], serde_json::json!([0, 1, 2, 3, 4, 5]));
     let last = serde_json::json!({
         "name": "g", "instance": "000000001a2b3c4d", "base_size_bytes": null, "head_size_bytes": 9,
         "base_stack_bytes": null, "head_stack_bytes": 48, "while_measuring": false,
         "differs": "code", "callees_gained": [], "callees_lost": [],
     });
-    assert_eq!(impact["functions"][5], last);
+    assert_eq!(json["executed"][5], last);
     assert_eq!([&impact["files"][0], &impact["variables"][0]], ["data", "SIZE"]);
 }
 
