@@ -147,10 +147,12 @@ pub struct Measured {
     /// The mode of its executions: interleaved with those of the other version, or sequential. Null: no
     /// value, or not all were measured in one mode.
     pub mode: Option<Mode>,
-    /// The reason why it was not interleaved although that was requested.
+    /// The reason why it was not interleaved although that was requested; absent if there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub interleaving_unavailable: Option<InterleavingUnavailable>,
     /// How many times as long as alone the benchmark takes interleaved, in the mean of both versions, where executions alone
-    /// have shown that it is more than 1.1. Null if it was not interleaved, was not checked, or nothing was shown.
+    /// have shown that it is more than 1.1. Absent if it was not interleaved, was not checked, or nothing was shown.
+    #[serde(skip_serializing_if = "Option::is_none")]
     times_alone: Option<f64>,
     /// The estimator of the value; null: there is no value.
     estimator: Option<Estimator>,

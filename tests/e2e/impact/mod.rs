@@ -95,7 +95,7 @@ fn compare(project: &TestProject, kind: &Kind, more: &[&str]) -> Value {
     // Names the functions in place, as a diff does.
     for row in report["benchmarks"].as_array_mut().unwrap() {
         for function in row["impact"]["functions"].as_array_mut().into_iter().flatten() {
-            *function = executed[function.as_u64().unwrap() as usize].clone();
+            *function = executed[usize::try_from(function.as_u64().unwrap()).unwrap()].clone();
         }
     }
     report

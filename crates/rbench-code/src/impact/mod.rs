@@ -62,8 +62,10 @@ pub struct EnteredFunction {
     #[serde(flatten)]
     pub cause: Cause,
     /// The functions that only the head's code refers to.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub callees_gained: Vec<Name>,
     /// The functions that only the base's code refers to: inlined, or no longer called.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub callees_lost: Vec<Name>,
 }
 
