@@ -30,7 +30,12 @@ use crate::{
 
 pub fn run(args: &CompareArgs, shared: &SharedVariables) -> Result<Exit> {
     let (console, start) = (Console::attach(), SystemTime::now());
-    let output = Output::with_files(args.report.format, &args.report.output.files)?;
+    let (format, files) = (args.report.format, &args.report.output.files);
+    let output = if args.variants.is_empty() {
+        Output::with_values(format, files)?
+    } else {
+        Output::with_files(format, files)?
+    };
     let kept = if args.stored { SavedHandler::Nothing } else { SavedHandler::Compilations };
     let interrupt = Interrupt::on_signals(kept)?;
     // At the desk, the settings of the working tree are tried; in a job, no change sets the limits that it has to keep.

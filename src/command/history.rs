@@ -36,7 +36,7 @@ use crate::{
 
 pub fn run(args: &HistoryArgs) -> Result<Exit> {
     let console = Console::attach();
-    let output = Output::with_files(args.format, &args.output.files)?;
+    let output = Output::with_values(args.format, &args.output.files)?;
     let project = stored_project(&args.target.project)?;
     project.check_tables(&[args.revision.as_deref().unwrap_or("HEAD")], &console)?;
     let verdicts = VerdictSettings::resolve(&project.file, &args.criteria)?;

@@ -14,7 +14,7 @@ use crate::{
     cli::OutputFile,
     console::Console,
     error::{Context, Error, Exit, Result},
-    report::{Format, PLAIN_COLUMNS, Report, style},
+    report::{Format, PLAIN_COLUMNS, Report, no_values, style},
     secrets,
 };
 
@@ -36,6 +36,14 @@ impl<'p> Output<'p> {
 
     /// Selects standard output in this format, and these files.
     pub fn with_files(format: Format, files: &'p [OutputFile]) -> Result<Self> {
+        if format.is_of_values() {
+            return Err(no_values());
+        }
+        Self::with_values(format, files)
+    }
+
+    /// The same for a report with the values of one version.
+    pub fn with_values(format: Format, files: &'p [OutputFile]) -> Result<Self> {
         if let Some(OutputFile { path, .. }) = files.iter().find(|one| one.format == Format::Svg) {
             let what = format!("cannot write the report {}", path.display());
             return Err(Error::new(Exit::Usage, what).cause(PICTURES));

@@ -32,7 +32,11 @@ use crate::{
 
 pub fn run(args: &RunArgs, shared: &SharedVariables) -> Result<Exit> {
     let (console, start) = (Console::attach(), SystemTime::now());
-    let output = Output::with_files(args.report.format, &args.report.output.files)?;
+    let (format, files) = (args.report.format, &args.report.output.files);
+    let output = match args.revisions.as_slice() {
+        [revision] if !is_range(revision) => Output::with_values(format, files)?,
+        _ => Output::with_files(format, files)?,
+    };
     let interrupt = Interrupt::on_signals(SavedHandler::Compilations)?;
     let project = project_of(&args.experiment.target)?;
     let place = push::place_after_work(args.push, shared, &console);

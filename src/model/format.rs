@@ -14,12 +14,21 @@ pub enum Format {
     Markdown,
     /// For browsers: one file that needs no network.
     Html,
+    /// For Bencher: the values of a version in the Bencher Metric Format; only `compare`, `run REV` and `history REV`.
+    Bmf,
+    /// For github-action-benchmark: the same values as its `customSmallerIsBetter`.
+    Gab,
     /// Pictures, of reports that have some.
     #[value(skip)]
     Svg,
 }
 
 impl Format {
+    /// True if it has only the values of one version, which few reports have.
+    pub const fn is_of_values(self) -> bool {
+        matches!(self, Self::Bmf | Self::Gab)
+    }
+
     /// The file extensions of each format.
     pub const EXTENSIONS: [(&str, Self); 5] = [
         ("html", Self::Html),

@@ -11,6 +11,7 @@ pub(crate) mod doctor;
 pub(crate) mod document;
 pub(crate) mod exec;
 pub(crate) mod explain;
+mod export;
 pub mod history;
 mod html;
 pub(crate) mod impact;
@@ -33,6 +34,7 @@ use std::{
     hash::Hash,
 };
 
+pub use export::{ExportedValue, no_values};
 pub use html::file_name;
 pub use json::SCHEMA_VERSION;
 pub use sentence::idle_note;
@@ -54,6 +56,11 @@ pub trait Report {
     /// The report as pictures in SVG, each with what its file's name has before the extension; only one has any.
     fn pictures(&self) -> Result<Vec<(&'static str, String)>> {
         Ok(Vec::new())
+    }
+
+    /// The values of the version that the report is about: in a comparison, of the head. `None`: it has no such values.
+    fn values(&self) -> Option<Vec<ExportedValue>> {
+        None
     }
 
     /// The report for a terminal of this width, with escape sequences for the roles of texts.
@@ -83,6 +90,8 @@ impl Format {
             Self::Markdown => Ok(report.markdown()),
             Self::Json => report.json(),
             Self::Html => report.html(),
+            Self::Bmf => export::bencher(&report.values().ok_or_else(no_values)?),
+            Self::Gab => export::action(&report.values().ok_or_else(no_values)?),
             Self::Svg => {
                 let pictures = report.pictures()?;
                 Ok(pictures.into_iter().next().map_or_else(String::new, |(_, picture)| picture))

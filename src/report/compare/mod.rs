@@ -24,7 +24,7 @@ pub(crate) use warning::WarningFields;
 pub(super) use warning::{cause as warning_cause, sentence as warning_sentence};
 
 use super::{
-    Report,
+    ExportedValue, Report,
     document::{Document, Medium},
     names::{Names, with_metric},
     quantity,
@@ -161,6 +161,15 @@ impl Report for CompareReport<'_> {
 
     fn json(&self) -> Result<String> {
         self.comparisons().to_json()
+    }
+
+    fn values(&self) -> Option<Vec<ExportedValue>> {
+        let rows = self.with_base.outcome.rows.iter().map(|row| self.with_base.row(row));
+        let value = |row: Row| {
+            let metric = row.metric()?;
+            Some(ExportedValue { metric, benchmark: row.benchmark, estimate: row.head? })
+        };
+        Some(rows.filter_map(value).collect())
     }
 
     fn html(&self) -> Result<String> {

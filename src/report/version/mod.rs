@@ -14,7 +14,7 @@ use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
 use super::{
-    Report,
+    ExportedValue, Report,
     document::{Block, Document, Medium, Text},
     grouped,
     json::{self, Estimate, Measured, Shares},
@@ -258,6 +258,15 @@ impl Report for VersionReport {
 
     fn json(&self) -> Result<String> {
         json::document(self)
+    }
+
+    fn values(&self) -> Option<Vec<ExportedValue>> {
+        let value = |one: &ShownBenchmark| {
+            let ShownValue { metric, unit, result, .. } = one.value.clone();
+            let metric = Metric { name: metric?, unit: unit? };
+            Some(ExportedValue { benchmark: one.benchmark.clone(), metric, estimate: result? })
+        };
+        Some(self.benchmarks.iter().filter_map(value).collect())
     }
 }
 
