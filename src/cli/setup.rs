@@ -13,6 +13,9 @@ pub struct InitArgs {
     /// Also write a CI workflow that compares pull requests or merge requests.
     #[arg(long, value_name = "SERVICE")]
     pub ci: Option<Service>,
+    /// Also write a section about comparisons into AGENTS.md, for coding agents: it is added, or replaces an older one.
+    #[arg(long)]
+    pub agents: bool,
     /// Replace existing files.
     #[arg(long)]
     pub force: bool,
@@ -21,7 +24,7 @@ pub struct InitArgs {
     pub dry_run: bool,
     /// Instead of inspecting the project, make the tables and roles in a PostgreSQL database that several machines share
     /// [default: that of `RBENCH_SHARED`]
-    #[arg(long, value_name = "URL", num_args = 0..=1, default_missing_value = "", conflicts_with_all = ["ci", "force", "dry_run"])]
+    #[arg(long, value_name = "URL", num_args = 0..=1, default_missing_value = "", conflicts_with_all = ["ci", "agents", "force", "dry_run"])]
     pub shared: Option<String>,
     /// The manifest of the workspace [default: that of the current directory]
     #[arg(long, value_name = "PATH")]

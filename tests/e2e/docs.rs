@@ -24,7 +24,7 @@ const README_BYTES: usize = 9_000;
 const ARCHITECTURE_BYTES: usize = 15_500;
 
 /// The largest pages for users together, in bytes: what `--help` and the reports say is not repeated in them.
-const PAGES_BYTES: usize = 81_000;
+const PAGES_BYTES: usize = 84_000;
 
 /// Options of other programs that the documents name.
 const FOREIGN_OPTIONS: [&str; 3] = ["--save-baseline", "--baseline", "--pkg-url"];

@@ -28,6 +28,13 @@ fn init_writes_a_neutral_configuration_and_a_workflow() {
     let again = project.rbench(&["init"]).ok();
     again.assert_stdout_has(&["bench.toml already exists"]);
     assert_eq!(project.read("bench.toml"), "# mine\n");
+    project.write("AGENTS.md", "# Mine");
+    let outcome = project.rbench(&["init", "--agents"]).ok();
+    outcome.assert_stdout_has(&["wrote AGENTS.md: a section about benchmarks"]);
+    let agents = project.read("AGENTS.md");
+    assert!(agents.starts_with("# Mine\n\n<!-- cargo-rbench: begin -->"), "{agents}");
+    project.rbench(&["init", "--agents"]).ok().assert_stdout_has(&["was up to date"]);
+    assert_eq!(project.read("AGENTS.md"), agents);
     project.rbench(&["init", "--force"]).ok();
     assert!(project.read("bench.toml").contains("[verdict]"));
 }

@@ -2,8 +2,11 @@
 //! workflow. It must not replace files without `--force`. Findings are the bench targets with their harnesses, programs,
 //! and settings that would make measurements misleading.
 
+mod agents;
+
 use std::{
     fs,
+    io::ErrorKind,
     path::{Path, PathBuf},
     process::Command,
 };
@@ -56,6 +59,7 @@ pub fn run(args: &InitArgs, shared: &SharedVariables) -> Result<Exit> {
     let project = Project::find(args.manifest_path.as_deref(), &[])?;
     let found = inspect(&project)?;
     let files = files(&project, args.ci);
+    let agents = if args.agents { Some(agents_file(&project)?) } else { None };
     let mut text = found.text();
     let is_there = |file: &&NewFile| fs::symlink_metadata(&file.path).is_ok();
     let (old, new): (Vec<&NewFile>, Vec<&NewFile>) =
@@ -66,6 +70,13 @@ pub fn run(args: &InitArgs, shared: &SharedVariables) -> Result<Exit> {
             &format!("{} already exists and stays unchanged (--force replaces it)\n", file.shown);
     }
     for file in &new {
+        let verb = if args.dry_run { "would write" } else { "wrote" };
+        text += &format!("{verb} {}: {}\n", file.shown, file.purpose);
+        if !args.dry_run {
+            write(file)?;
+        }
+    }
+    if let Some(file) = &agents {
         let verb = if args.dry_run { "would write" } else { "wrote" };
         text += &format!("{verb} {}: {}\n", file.shown, file.purpose);
         if !args.dry_run {
@@ -131,6 +142,27 @@ fn files(project: &Project, ci: Option<Service>) -> Vec<NewFile> {
         ),
     });
     [bench_toml].into_iter().chain(workflow).collect()
+}
+
+/// `AGENTS.md` with the section about rbench; nothing else in it is changed.
+fn agents_file(project: &Project) -> Result<NewFile> {
+    let path = project.repository.root().join("AGENTS.md");
+    let old = match fs::read_to_string(&path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
+        read => read.context(Exit::Usage, || format!("cannot read {}", path.display()))?,
+    };
+    let Some(text) = agents::with_section(&old) else {
+        let what = format!("cannot write the section about benchmarks into {}", path.display());
+        return Err(Error::new(Exit::Usage, what)
+            .cause("it has only one of the two lines around an older section")
+            .hint("remove the line with `cargo-rbench: begin` or `cargo-rbench: end`"));
+    };
+    let purpose = if old == text {
+        "its section about benchmarks was up to date"
+    } else {
+        "a section about benchmarks, for coding agents; the rest is unchanged"
+    };
+    Ok(NewFile { shown: "AGENTS.md", path, text, purpose })
 }
 
 fn write(file: &NewFile) -> Result<()> {
