@@ -87,7 +87,7 @@ pub fn action(values: &[ExportedValue]) -> Result<String> {
         let half = low.zip(high).map(|(low, high)| (high - low) / 2.0);
         let name = benchmark.to_string();
         ActionEntry {
-            name: if metric.name == "wall" { name } else { format!("{name} ({metric})") },
+            name: if metric.name == "wall" { name } else { format!("{name} ({})", metric.name) },
             unit: metric.unit.name(),
             value,
             range: half.filter(|half| half.is_finite()).map(|half| format!("± {half}")),
