@@ -10,12 +10,11 @@ use rbench_code::{
 use unicode_width::UnicodeWidthStr as _;
 
 use super::{
-    MOST_NAMES,
     document::Text,
     escape::escape_untrusted,
     grouped,
     names::{LONGEST, Names, short},
-    quantity::change_of_stack,
+    quantity::{MOST_NAMES, change_of_stack},
     table::shorten,
 };
 use crate::{model::Benchmark, verdict::VerdictKind};

@@ -100,9 +100,6 @@ impl Format {
     }
 }
 
-/// The maximum number of benchmarks or functions named in a list.
-const MOST_NAMES: usize = 8;
-
 /// Groups values by their keys, both in the order of their first appearance.
 fn grouped<K: Clone + Eq + Hash, V>(pairs: impl IntoIterator<Item = (K, V)>) -> Vec<(K, Vec<V>)> {
     let mut groups: Vec<(K, Vec<V>)> = Vec::new();

@@ -9,6 +9,9 @@ use serde::{Serialize, Serializer};
 
 use crate::model::{SampleSizes, Throughput, Unit, rfc3339_of_seconds};
 
+/// The maximum number of benchmarks or functions named in a list.
+pub const MOST_NAMES: usize = 8;
+
 /// The change above which digits say nothing.
 const LARGE: f64 = 1000.0;
 

@@ -6,10 +6,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    MOST_NAMES,
     escape::{escape_untrusted, escape_untrusted_lines},
     names::{Names, short, with_metric},
-    quantity::{and_more, changed, count, exact, p_value, percent, probability, size},
+    quantity::{MOST_NAMES, and_more, changed, count, exact, p_value, percent, probability, size},
     style::Role,
 };
 use crate::{

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{CompareReport, ComparisonReport, GeometricMean, WarningFields};
 use crate::report::{
-    SCHEMA_VERSION,
+    ExportedValue, SCHEMA_VERSION,
     document::Step,
     explain::time::TimeLines,
     impact::own_first,
@@ -386,6 +386,16 @@ impl ComparisonReport {
             unchanged: diff.unchanged,
         });
         counts.collect()
+    }
+
+    /// The values of the head.
+    pub(super) fn head_values(&self) -> Vec<ExportedValue> {
+        let value = |row: &DecidedRow| {
+            let row = self.row(row);
+            let metric = row.metric()?;
+            Some(ExportedValue { metric, benchmark: row.benchmark, estimate: row.head? })
+        };
+        self.outcome.rows.iter().filter_map(value).collect()
     }
 
     pub(super) fn row(&self, row: &DecidedRow) -> Row {

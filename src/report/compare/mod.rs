@@ -164,12 +164,7 @@ impl Report for CompareReport<'_> {
     }
 
     fn values(&self) -> Option<Vec<ExportedValue>> {
-        let rows = self.with_base.outcome.rows.iter().map(|row| self.with_base.row(row));
-        let value = |row: Row| {
-            let metric = row.metric()?;
-            Some(ExportedValue { metric, benchmark: row.benchmark, estimate: row.head? })
-        };
-        Some(rows.filter_map(value).collect())
+        Some(self.with_base.head_values())
     }
 
     fn html(&self) -> Result<String> {

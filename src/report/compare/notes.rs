@@ -6,7 +6,7 @@ use rbench_code::elf::{FunctionDiff, SizedFunction};
 use rbench_stats::{Evidence, InconclusiveReason};
 use unicode_width::UnicodeWidthStr as _;
 
-use super::{super::MOST_NAMES, ComparisonReport, name};
+use super::{ComparisonReport, name};
 use crate::{
     compare::{NamedSizes, TargetSizes},
     model::{
@@ -21,7 +21,7 @@ use crate::{
         grouped,
         impact::{ImpactNote, impact_notes},
         names::short,
-        quantity::{and_more, changed, count, exact, percent, size},
+        quantity::{MOST_NAMES, and_more, changed, count, exact, percent, size},
         sentence,
         table::shorten,
     },

@@ -11,12 +11,12 @@ use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
 use super::{
-    MOST_NAMES, Report,
+    Report,
     document::{Block, Document, Item, Medium, Text},
     grouped,
     impact::{self, benchmarks_text, listed},
     json,
-    quantity::{and_more, change_of_stack, count},
+    quantity::{MOST_NAMES, and_more, change_of_stack, count},
 };
 use crate::{
     error::Result,

@@ -7,12 +7,11 @@ use rbench_stats::{Change, segmentation};
 
 use super::{
     super::{
-        MOST_NAMES,
         compare::changes_texts,
         diagnose::between,
         document::{Block, Document, Text},
         names::{Names, metric_name, short, with_metric},
-        quantity::{self, VALUES, changed, count, exact, range_in_brackets, value},
+        quantity::{self, MOST_NAMES, VALUES, changed, count, exact, range_in_brackets, value},
         sentence,
         style::Role,
         table::{Cell, Column, Table},
