@@ -10,7 +10,7 @@ use super::{Cli, GivenOptions, results::OF_SEVERAL};
 
 use crate::{
     error::{Error, Result},
-    model::Version,
+    model::{Variant, Version},
     shell::{CommandLine, cargo, option, quoted},
 };
 
@@ -99,8 +99,11 @@ impl GivenOptions {
     /// Suggests the same command with `word`, which is not a revision, as a filter of the benchmarks
     /// of these revisions; `None` if the word cannot be a filter.
     pub fn as_filter(&self, subcommand: &str, revisions: &[&str], word: &str) -> Option<String> {
-        let is_revision =
-            word.is_empty() || word.contains(['~', '^', ':', '@']) || revisions.contains(&word);
+        let has_variant = word.rsplit_once('+').is_some_and(|(_, name)| Variant::is_name(name));
+        let is_revision = word.is_empty()
+            || word.contains(['~', '^', ':', '@'])
+            || has_variant
+            || revisions.contains(&word);
         let others = self.0.iter().filter(|(name, _)| name == "filter");
         let others = others.map(|(name, filter)| (name.as_str(), filter.as_deref()));
         let filters: Vec<_> = std::iter::once(("filter", Some(word))).chain(others).collect();

@@ -166,7 +166,7 @@ fn word_that_is_no_revision_may_be_a_filter() {
         args.given.as_filter("list", &["."], "f64").as_deref(),
         Some("did you mean `cargo rbench list . --filter f64 --filter f32`?")
     );
-    for revision in [".", "HEAD~9", "v1^2", ":/text", "main@{1}"] {
+    for revision in [".", "HEAD~9", "v1^2", ":/text", "main@{1}", "HEAD+lto"] {
         assert_eq!(given.as_filter("list", &["."], revision), None, "{revision}");
     }
 }
