@@ -102,9 +102,8 @@ impl Project {
         if !secrets::base_decides() {
             secrets::pass(file.passed_names());
         }
-        // The files of the store change with every run.
         let repository = repository
-            .leaving_out(store_files(&file.store(&workspace)))
+            .leaving_out(own_files(&workspace, &file.store(&workspace)))
             .with_variants(file.variants());
         let bench_targets = bench_targets(&metadata);
         let bench_roots = bench_roots(&metadata, repository.root());
@@ -431,13 +430,18 @@ fn bench_roots(metadata: &Metadata, root: &Path) -> Vec<PathBuf> {
     benches.filter_map(below_root).collect()
 }
 
-/// The files of a store, without symbolic links in the path of their directory.
-fn store_files(store: &Path) -> [PathBuf; 4] {
+/// The files that only rbench reads: its settings, what is accepted, and the store, without symbolic links in the path
+/// of their directory. Those of the store change with every run.
+fn own_files(workspace: &Path, store: &Path) -> Vec<PathBuf> {
     let directory = store.parent().and_then(|parent| parent.canonicalize().ok());
-    match (directory, store.file_name()) {
+    let store = match (directory, store.file_name()) {
         (Some(directory), Some(name)) => Store::files(&directory.join(name)),
         _ => Store::files(store),
-    }
+    };
+    let accepted = workspace.join(AcceptedToml::NAME);
+    let settings =
+        [workspace.join(BenchToml::NAME), accepted.with_file_name(".gitignore"), accepted];
+    settings.into_iter().chain(store).collect()
 }
 
 fn canonical(path: &Path) -> Result<PathBuf> {

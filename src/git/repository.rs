@@ -43,7 +43,7 @@ impl Repository {
         Ok(Self { git, root, left_out: Vec::new(), variants: Vec::new() })
     }
 
-    /// Excludes these files from the uncommitted tree, unless git tracks them.
+    /// Takes these files, which only rbench reads, for unchanged in the uncommitted tree.
     #[must_use]
     pub fn leaving_out(self, files: impl IntoIterator<Item = PathBuf>) -> Self {
         Self { left_out: files.into_iter().collect(), ..self }
@@ -60,7 +60,7 @@ impl Repository {
         &self.variants
     }
 
-    /// The files that are excluded from the uncommitted tree.
+    /// The files whose changes are not part of the uncommitted tree: absolute.
     pub(super) fn left_out(&self) -> &[PathBuf] {
         &self.left_out
     }

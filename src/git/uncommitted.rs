@@ -9,6 +9,7 @@ use std::{
     collections::{HashMap, HashSet},
     fs::{self, File},
     io::Read as _,
+    os::unix::ffi::OsStrExt as _,
     path::{Path, PathBuf},
 };
 
@@ -31,7 +32,7 @@ const LARGE: u64 = 100_000_000;
 const NAMED: usize = 5;
 
 impl Repository {
-    /// The tree of all modified and untracked files, without ignored ones.
+    /// The tree of all modified and untracked files, without ignored ones and without changes of rbench's own.
     ///
     /// It also excludes untracked directories that a tool tagged as its cache (a target directory that is not ignored
     /// changes with every build), and untracked repositories. A submodule with uncommitted changes is in the tree as a
@@ -64,6 +65,7 @@ impl Repository {
         let changed = self.changed_paths().context(Exit::Usage, what)?;
         self.refuse_large(&changed)?;
         let entries = self.record(&changed).context(Exit::Usage, what)?;
+        let entries = self.with_own_files_of_head(entries).context(Exit::Usage, what)?;
         let mut complete = Vec::with_capacity(entries.len());
         for entry in entries {
             match self.changed_submodule(&entry)? {
@@ -72,6 +74,21 @@ impl Repository {
             }
         }
         Ok(complete)
+    }
+
+    /// The same entries, with the files that only rbench reads as the commit has them: new settings or an accepted
+    /// slowdown are no other version to compile.
+    fn with_own_files_of_head(&self, mut entries: Vec<Entry>) -> Result<Vec<Entry>, git2::Error> {
+        let tree = self.head_commit()?.map(|commit| commit.tree()).transpose()?;
+        for file in self.left_out().iter().filter_map(|file| file.strip_prefix(self.root()).ok()) {
+            let path = file.as_os_str().as_bytes();
+            entries.retain(|entry| entry.path != path);
+            if let Some(found) = tree.as_ref().and_then(|tree| tree.get_path(file).ok()) {
+                let mode = u32::try_from(found.filemode()).unwrap_or_default();
+                entries.push(Entry { path: path.to_owned(), mode, id: found.id() });
+            }
+        }
+        Ok(entries)
     }
 
     /// True if the files hidden by a sparse checkout are unknown: only the index distinguishes them from deleted ones.
@@ -239,7 +256,7 @@ const CACHE_TAG: &[u8] = b"Signature: 8a477f597d28d172789f06886806bc55";
 struct LeftOut<'a> {
     handle: &'a git2::Repository,
     root: &'a Path,
-    /// Files that are excluded unless git tracks them.
+    /// Files that only rbench reads.
     files: &'a [PathBuf],
     tracked: HashMap<PathBuf, IndexEntry>,
     tracked_directories: HashSet<PathBuf>,

@@ -140,6 +140,27 @@ fn unignored_target_directory_is_excluded() {
 }
 
 #[test]
+fn changes_of_own_files_are_excluded() {
+    let fixture = Fixture::new();
+    let own = ["bench.toml", "sub/.rbench/accepted.toml"].map(|file| fixture.root().join(file));
+    let resolve = || fixture.open().leaving_out(own.clone()).resolve(".").unwrap();
+    fixture.write("bench.toml", "new");
+    fixture.write("sub/.rbench/accepted.toml", "new");
+    assert!(fixture.open().resolve(".").unwrap().dirty && !resolve().dirty);
+    fixture.git(&["add", "bench.toml"]);
+    assert!(!resolve().dirty, "staged");
+    fixture.commit("both");
+    fixture.write("bench.toml", "modified");
+    fs::remove_file(&own[1]).unwrap();
+    assert!(!resolve().dirty, "modified and deleted");
+    fixture.write("file", "modified");
+    let version = resolve();
+    assert!(version.dirty);
+    fixture.write("bench.toml", "modified again");
+    assert_eq!(resolve().tree, version.tree);
+}
+
+#[test]
 fn untracked_repository_is_excluded() {
     let fixture = Fixture::new();
     fixture.git(&["clone", "--quiet", ".", "vendor/other"]);
