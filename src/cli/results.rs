@@ -130,7 +130,7 @@ pub struct AcceptArgs {
     /// The commit that made the benchmark slower: the head of a stored comparison.
     #[arg(value_name = "REV")]
     pub revision: String,
-    /// The id of the benchmark, as reports show it.
+    /// The benchmark: its id, or a part or regular expression that only its id matches.
     #[arg(value_name = "BENCH")]
     pub benchmark: String,
     /// The reason for accepting the slowdown, in a few words; reports repeat it.

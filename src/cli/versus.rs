@@ -11,8 +11,8 @@ pub struct VersusArgs {
     /// The options that were given, for suggested commands.
     #[arg(skip)]
     pub given: GivenOptions,
-    /// The implementations: ids of benchmarks, or their beginnings, such as parse/serde parse/simd or
-    /// 'parse/{serde,simd}'. Benchmarks whose ids end alike are compared with each other; * stands for a parameter within
+    /// The implementations: ids of benchmarks, their beginnings, or what only one id matches, such as
+    /// parse/serde parse/simd or 'parse/{serde,simd}'. Benchmarks whose ids end alike are compared with each other; * stands for a parameter within
     /// an id. All are compared with the first. The last word is the version, if it is a revision [default: .]
     #[arg(value_name = "BENCHMARK", required = true)]
     pub words: Vec<String>,

@@ -12,7 +12,7 @@ use crate::{
     console::Console,
     error::{Error, Exit, Result},
     escape::escape_untrusted,
-    harness::Filter,
+    harness::choose_one,
     model::{Benchmark, Version},
     report::{
         quantity::{changed, exact},
@@ -43,7 +43,7 @@ pub fn run(args: &AcceptArgs) -> Result<Exit> {
     let store = archive::store(&project, &console, &args.given)?;
     let benchmarks = store.benchmarks()?;
     let results = archive::finished(&store, verdicts.counts_only(), &benchmarks, &args.given)?;
-    let benchmark = benchmark(args, benchmarks)?;
+    let benchmark = choose_one(&benchmarks, &args.benchmark, &(&args.target).into())?;
     let found = newest_regression(args, &results, &verdicts, (&head, &benchmark))?;
     let mut text = String::new();
     for row in &found.rows {
@@ -64,24 +64,6 @@ pub fn run(args: &AcceptArgs) -> Result<Exit> {
         ));
     }
     Ok(Exit::Success)
-}
-
-/// Returns the only stored benchmark with this id, or a usage error.
-fn benchmark(args: &AcceptArgs, stored: Vec<Benchmark>) -> Result<Benchmark> {
-    let pattern = [args.benchmark.clone()];
-    let filter = Filter::new(&pattern, true, (&args.target).into());
-    let mut found = filter.choose(stored)?;
-    match (found.pop(), found.is_empty()) {
-        (Some(only), true) => Ok(only),
-        (last, _) => {
-            let places = found.iter().chain(&last).map(|one| format!("`{}`", one.bench_target()));
-            let places: Vec<String> = places.collect();
-            let what = format!("several bench targets have a benchmark `{}`", args.benchmark);
-            Err(Error::new(Exit::Usage, what)
-                .cause(places.join(", "))
-                .hint("choose one of them with --package and --bench"))
-        }
-    }
 }
 
 /// A comparison in which the benchmark regressed.

@@ -11,8 +11,8 @@ use crate::{
     compare::{self, Functions, common_benchmarks},
     config::BuildSettings,
     console::{Console, announcement},
-    error::{Error, Exit, Result},
-    harness::Filter,
+    error::{Exit, Result},
+    harness::choose_one,
     measure::{ExperimentSettings, ListedVersion, Runner, benchmarks_only_in},
     model::{BenchTarget, Benchmark, FailedTarget, TargetFilter, Version},
     process::{Interrupt, SavedHandler},
@@ -127,7 +127,7 @@ fn explained(
     console: &Console,
 ) -> Result<Box<dyn Report>> {
     announcement::failed_targets(console, failed_targets(listed));
-    let benchmark = chosen(&common_benchmarks(listed), benchmark)?;
+    let benchmark = choose_one(&common_benchmarks(listed), benchmark, &TargetFilter::default())?;
     let functions = Functions::load(runner, listed)?;
     let differences = functions
         .compare_targets(|target, base, head| (target.clone(), FunctionSet::diff(base, head)));
@@ -147,34 +147,6 @@ fn explained(
             Box::new(compare::explain(runner, listed, &functions, &benchmark, impact)?)
         }
     })
-}
-
-/// The benchmark with this id, or else the only one whose id matches it as a regular expression.
-fn chosen(benchmarks: &[Benchmark], typed: &str) -> Result<Benchmark> {
-    const MOST: usize = 10;
-    let has_id = |benchmark: &&Benchmark| benchmark.name.id == typed;
-    let filter = Filter::new(&[typed.to_owned()], false, TargetFilter::default());
-    let mut matching: Vec<&Benchmark> = benchmarks.iter().filter(has_id).collect();
-    if matching.is_empty() {
-        matching = benchmarks.iter().filter(|benchmark| filter.matches(benchmark)).collect();
-    }
-    match &matching[..] {
-        [only] => Ok((*only).clone()),
-        [] => {
-            let what = format!("no benchmark matches `{typed}` in both versions");
-            Err(Error::new(Exit::Usage, what)
-                .hint("`cargo rbench list` lists the benchmarks of a version"))
-        }
-        several => {
-            let what = format!(
-                "{} benchmarks match `{typed}`, but only one can be explained at a time",
-                several.len()
-            );
-            Err(Error::new(Exit::Usage, what)
-                .listing(several, MOST)
-                .hint("use a whole id, and -p or --bench if needed"))
-        }
-    }
 }
 
 fn failed_targets(listed: &[ListedVersion; 2]) -> impl Iterator<Item = &FailedTarget> {

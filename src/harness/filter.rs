@@ -168,6 +168,22 @@ impl Filter {
     }
 }
 
+/// The benchmark with this id in these bench targets, or else the only one whose id matches it as a filter does.
+pub fn choose_one(all: &[Benchmark], typed: &str, targets: &TargetFilter) -> Result<Benchmark> {
+    const MOST: usize = 10;
+    let filter = |exact| Filter::new(&[typed.to_owned()], exact, targets.clone());
+    let matching = filter(true).choose(all.to_vec());
+    match &matching.or_else(|_| filter(false).choose(all.to_vec()))?[..] {
+        [only] => Ok(only.clone()),
+        several => {
+            let what = format!("{} benchmarks match `{typed}`, and not just one", several.len());
+            Err(Error::new(Exit::Usage, what)
+                .listing(several, MOST)
+                .hint("use a whole id, and -p or --bench if needed"))
+        }
+    }
+}
+
 /// Adds a hint with the names nearest to the typed one: a single one if it is probably a typo, else a few.
 pub(super) fn with_near_names(error: Error, kind: &str, typed: &[&str], names: Vec<&str>) -> Error {
     /// As many as a user reads.
@@ -216,6 +232,22 @@ mod tests {
 
     fn words(words: &str) -> Vec<String> {
         words.split_whitespace().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn one_benchmark_is_chosen_by_its_id_or_by_what_only_it_has() {
+        let one = |typed: &str, benches: &str| {
+            let targets = TargetFilter { benches: words(benches), ..TargetFilter::default() };
+            choose_one(&all(), typed, &targets).map(|one| one.name.id)
+        };
+        assert_eq!(one("1024", "").unwrap(), "words/1024");
+        assert_eq!(one("^Attr", "").unwrap(), "Attributes (quoted)");
+        assert_eq!(one("words/64", "write").unwrap(), "words/64");
+        for (several, benches) in [("words/64", ""), ("words", "parse")] {
+            let error = one(several, benches).unwrap_err().to_string();
+            assert!(error.starts_with(&format!("2 benchmarks match `{several}`")), "{error}");
+        }
+        assert!(one("nothing", "").unwrap_err().to_string().starts_with("no benchmark matches"));
     }
 
     fn chosen(

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use regex::Regex;
 
-use super::filter::with_near_names;
+use super::filter::{choose_one, with_near_names};
 use crate::{
     error::{Error, Exit, Result},
-    model::{Benchmark, Implementation, Implementations, Name},
+    model::{Benchmark, Implementation, Implementations, Name, TargetFilter},
 };
 
 /// The maximum number of implementations in one comparison: more than a reader of one table needs.
@@ -65,7 +65,8 @@ fn words_between_commas(text: &str) -> Vec<&str> {
 /// id is the parameter, and so is what a `*` stands for, which is any text without `/`. Fails if a pattern matches
 /// nothing, or if two have no parameter in common.
 pub fn select_implementations(patterns: &[String], all: &[Benchmark]) -> Result<Implementations> {
-    let patterns: Vec<String> = patterns.iter().flat_map(|word| expand_braces(word)).collect();
+    let patterns = patterns.iter().flat_map(|word| expand_braces(word));
+    let patterns: Vec<String> = patterns.map(|word| whole_name(&word, all)).collect();
     check_count(&patterns)?;
     let matching = patterns.iter().map(|pattern| matching(pattern, all));
     let matching = matching.collect::<Result<Vec<Vec<(String, &Benchmark)>>>>()?;
@@ -111,6 +112,25 @@ fn check_count(patterns: &[String]) -> Result<()> {
         _ => return Ok(()),
     };
     Err(Error::new(Exit::Usage, what).cause(cause).hint(hint))
+}
+
+/// A pattern as ids begin: as typed if an id does, or with what stands before it in all ids that contain it after a
+/// separator, such as divan's `bench_target::`, or else the only id that it matches as a filter does. As typed if it is
+/// none of these, for the error.
+fn whole_name(typed: &str, all: &[Benchmark]) -> String {
+    if matching(typed, all).is_ok() {
+        return typed.to_owned();
+    }
+    let parts: Vec<String> = typed.split('*').map(regex::escape).collect();
+    let regex = format!("^(.*(?:/|::| )){}(?:(?:/|::| ).*)?$", parts.join("[^/]*"));
+    let Ok(regex) = Regex::new(&regex) else { return typed.to_owned() };
+    let before = |one: &Benchmark| Some(regex.captures(&one.name.id)?.get(1)?.as_str().to_owned());
+    let before: BTreeSet<String> = all.iter().filter_map(before).collect();
+    match before.first() {
+        Some(only) if before.len() == 1 => format!("{only}{typed}"),
+        _ => choose_one(all, typed, &TargetFilter::default())
+            .map_or_else(|_| typed.to_owned(), |one| one.name.id),
+    }
 }
 
 /// The benchmarks that a pattern matches, each with its parameter.
@@ -209,6 +229,21 @@ mod tests {
     fn select(patterns: &[&str], ids: &[&str]) -> Result<Implementations> {
         let patterns: Vec<String> = patterns.iter().map(|&word| word.to_owned()).collect();
         select_implementations(&patterns, &benchmarks(ids))
+    }
+
+    #[test]
+    fn implementations_are_found_without_the_beginning_of_their_ids() {
+        let ids = ["b::rev_a::8", "b::rev_a::9", "b::rev_b::8", "c::sort", "c::sort_fast"];
+        let selected = |patterns: &[&str]| {
+            let found = select(patterns, &ids).unwrap();
+            (found.name, found.all.into_iter().map(|one| one.pattern).collect::<Vec<_>>())
+        };
+        let expected = ["b::rev_a", "b::rev_b"].map(str::to_owned).to_vec();
+        assert_eq!(selected(&["rev_a", "rev_b"]).1, expected);
+        assert_eq!(selected(&["rev_{a,b}"]).0, selected(&["b::rev_a", "b::rev_b"]).0);
+        assert_eq!(selected(&["sort", "fast$"]).1, ["c::sort", "c::sort_fast"]);
+        let error = select(&["rev", "sort"], &ids).unwrap_err().to_string();
+        assert!(error.starts_with("no benchmark is called `rev`"), "{error}");
     }
 
     #[test]

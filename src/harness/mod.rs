@@ -30,7 +30,7 @@ pub use self::{
     divan::Divan,
     executable::{Conditions, Executable, library_path, package_variables},
     facts::HarnessFacts,
-    filter::Filter,
+    filter::{Filter, choose_one},
     implementation::select_implementations,
     libtest::Libtest,
     native::Native,
