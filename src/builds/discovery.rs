@@ -22,6 +22,7 @@ use crate::{
     error::{Context, Error, Exit, Result},
     model::{BenchTarget, CompileSettings, Member, Members, TargetFilter},
     process::sandbox::Task,
+    shell::{option, quoted},
 };
 
 /// The file with cargo's data about a version's workspace, in the directory of the compilation.
@@ -303,11 +304,16 @@ impl Workspace {
             let what = format!("no package of {version} has a bench target");
             let mut error = Error::new(Exit::Usage, what)
                 .cause("rbench looks for [[bench]] targets and benches/*.rs");
-            let outside = self.manifests_outside();
+            let outside = manifests_outside(&self.metadata, &self.metadata.workspace_root);
             for manifest in &outside {
                 error = error.hint(format!(
                     "{manifest} is not part of this workspace: use it with --manifest-path {manifest}"
                 ));
+            }
+            // A program needs no bench target.
+            for Discovered { target, .. } in self.targets(&TargetKind::Bin) {
+                let command = option("command", Some(&quoted(&target.target)));
+                error = error.hint(format!("measure the program {}: {command}", target.target));
             }
             return match outside[..] {
                 [] => error.hint("add a bench target, or use a version that has one"),
@@ -348,32 +354,6 @@ impl Workspace {
             (true, false) => error.hint("select packages with -p, or all of them with --workspace"),
             (false, false) => error.hint("correct -p, --bench or --exclude"),
         }
-    }
-
-    /// Manifests with bench targets in subdirectories of the workspace that are not part of it: projects do this to keep
-    /// benchmark dependencies away from users of the crate.
-    fn manifests_outside(&self) -> Vec<String> {
-        let root = &self.metadata.workspace_root;
-        let members: Vec<_> = self.metadata.workspace_packages();
-        let below = |directory: &Utf8Path| {
-            let entries = directory.read_dir_utf8().into_iter().flatten().flatten();
-            let is_source = |name: &str| !name.starts_with('.') && name != "target";
-            let paths = entries.filter(move |entry| is_source(entry.file_name()));
-            paths.map(|entry| entry.path().to_owned()).collect::<Vec<_>>()
-        };
-        let has_bench = |manifest: &Utf8PathBuf| {
-            let text = fs::read_to_string(manifest).unwrap_or_default();
-            text.contains("[[bench]]") || manifest.with_file_name("benches").is_dir()
-        };
-        let near = below(root);
-        let far = near.iter().flat_map(|directory| below(directory));
-        let manifests = near.iter().cloned().chain(far).map(|path| path.join("Cargo.toml"));
-        let mut outside: Vec<String> = manifests
-            .filter(|path| members.iter().all(|one| one.manifest_path != *path) && has_bench(path))
-            .filter_map(|path| Some(path.strip_prefix(root).ok()?.to_string()))
-            .collect();
-        outside.sort();
-        outside
     }
 
     /// All bench targets, selected or not, with true where required features are off.
@@ -439,6 +419,33 @@ impl Workspace {
         packages
             .filter(move |one| one.source.is_none() || one.manifest_path.starts_with(source_path))
     }
+}
+
+/// Manifests with bench targets that are not part of the workspace, up to two directories below `root`, relative to it:
+/// projects do this to keep benchmark dependencies away from users of the crate.
+pub fn manifests_outside(metadata: &Metadata, root: &Utf8Path) -> Vec<String> {
+    let members: Vec<_> = metadata.workspace_packages();
+    let below = |directory: &Utf8Path| {
+        let entries = directory.read_dir_utf8().into_iter().flatten().flatten();
+        let is_source = |name: &str| !name.starts_with('.') && name != "target";
+        let paths = entries.filter(move |entry| is_source(entry.file_name()));
+        paths.map(|entry| entry.path().to_owned()).collect::<Vec<_>>()
+    };
+    let has_bench = |manifest: &Utf8PathBuf| {
+        let text = fs::read_to_string(manifest).unwrap_or_default();
+        let is_package = text.contains("[package]");
+        is_package && (text.contains("[[bench]]") || manifest.with_file_name("benches").is_dir())
+    };
+    let near = below(root);
+    let far = near.iter().flat_map(|directory| below(directory));
+    let directories = near.iter().cloned().chain(far).chain([root.to_owned()]);
+    let manifests = directories.map(|path| path.join("Cargo.toml"));
+    let mut outside: Vec<String> = manifests
+        .filter(|path| members.iter().all(|one| one.manifest_path != *path) && has_bench(path))
+        .filter_map(|path| Some(path.strip_prefix(root).ok()?.to_string()))
+        .collect();
+    outside.sort();
+    outside
 }
 
 /// True if cargo selects the package in the directory of the workspace. Cargo before 1.71 does not say it.

@@ -127,6 +127,11 @@ impl CompareArgs {
         let commands = self.experiment.target.commands.iter();
         let mut options: Vec<_> =
             commands.map(|command| ("command", Some(command.id.as_str()))).collect();
+        let manifest = self.experiment.target.project.manifest_path.as_ref();
+        let manifest = manifest.map(|path| path.display().to_string());
+        if let Some(path) = &manifest {
+            options.push(("manifest-path", Some(path)));
+        }
         if self.experiment.measure.quick {
             options.push(("quick", None));
         }

@@ -21,6 +21,7 @@ pub fn run(shared: &SharedVariables) -> Result<Exit> {
     let found = inspect(&project)?;
     let Some(args) = first_comparison(&project, &found) else {
         return Err(Error::new(Exit::Usage, "this project has no benchmark yet")
+            .hint(format!("see what `{} rbench init --dry-run` finds", cargo()))
             .hint("add a bench target, for example with criterion or divan")
             .hint(help));
     };

@@ -11,11 +11,11 @@ use std::{
     process::Command,
 };
 
-use cargo_metadata::{Metadata, MetadataCommand, Package, Target};
+use cargo_metadata::{Metadata, MetadataCommand, Package, Target, camino::Utf8Path};
 use toml::Table;
 
 use crate::{
-    builds::{features_off, run_tool_or},
+    builds::{features_off, manifests_outside, run_tool_or},
     cli::{CompareArgs, ExperimentArgs, InitArgs, RevisionPair, Service, TargetArgs},
     config::Once,
     console::Console,
@@ -56,8 +56,17 @@ pub fn run(args: &InitArgs, shared: &SharedVariables) -> Result<Exit> {
     if let Some(typed) = &args.shared {
         return set_up_shared(&shared.place(Some(typed))?);
     }
-    let project = Project::find(args.manifest_path.as_deref(), &[])?;
-    let found = inspect(&project)?;
+    let mut project = Project::find(args.manifest_path.as_deref(), &[])?;
+    let mut found = inspect(&project)?;
+    let mut manifest = args.manifest_path.clone();
+    if !found.has_benches()
+        && let [only] = &found.outside[..]
+    {
+        // The settings belong beside the benchmarks.
+        manifest = Some(only.clone());
+        project = Project::find(manifest.as_deref(), &[])?;
+        found = inspect(&project)?;
+    }
     let files = files(&project, args.ci);
     let agents = if args.agents { Some(agents_file(&project)?) } else { None };
     let mut text = found.text();
@@ -86,7 +95,7 @@ pub fn run(args: &InitArgs, shared: &SharedVariables) -> Result<Exit> {
     if args.ci == Some(Service::Gitlab) {
         text += "  in .gitlab-ci.yml: include: { local: .gitlab/rbench.yml }\n";
     }
-    text += &next(&project, &found, args);
+    text += &next(&project, &found, args, manifest);
     Console::result(&escape_untrusted_lines(&text))?;
     Ok(Exit::Success)
 }
@@ -177,7 +186,8 @@ fn write(file: &NewFile) -> Result<()> {
 }
 
 /// The comparison that a user most likely wants first: of the last two commits, or else of the only commit and the
-/// uncommitted tree. Without bench targets, a program is the benchmark; `None` if there is no program either.
+/// uncommitted tree. Without bench targets, a program is the benchmark; `None` if there is no program either, or if the
+/// benchmarks are elsewhere.
 pub fn first_comparison(project: &Project, found: &ProjectSummary) -> Option<CompareArgs> {
     let has_two = project.repository.resolve("HEAD~1").is_ok();
     let versions = if has_two { ["HEAD~1", "HEAD"] } else { ["HEAD", "."] };
@@ -189,26 +199,33 @@ pub fn first_comparison(project: &Project, found: &ProjectSummary) -> Option<Com
     })
 }
 
-fn next(project: &Project, found: &ProjectSummary, args: &InitArgs) -> String {
-    let mut text = "\nnext:\n".to_owned();
-    match first_comparison(project, found) {
+/// What is left to do, with the command to type last.
+fn next(
+    project: &Project,
+    found: &ProjectSummary,
+    args: &InitArgs,
+    manifest: Option<PathBuf>,
+) -> String {
+    let mut text = "\nnext: ".to_owned();
+    if args.ci.is_some() && !args.dry_run {
+        text += "git add, commit and push the written files, and\n";
+    }
+    text + &match first_comparison(project, found) {
         Some(mut comparison) => {
             comparison.experiment.measure.quick = true;
-            let mut command = comparison.suggest_itself();
+            comparison.experiment.target.project.manifest_path = manifest;
+            let command = comparison.suggest_itself();
             if found.needs_nightly() {
-                command = command.replacen(cargo(), "cargo +nightly", 1);
+                command.replacen(cargo(), "cargo +nightly", 1)
+            } else {
+                command
             }
-            text += &format!("  {command}  # a first comparison\n");
         }
-        None if found.has_benches() => {
-            text += "  follow a hint above, or add a bench target with criterion or divan\n";
+        None if found.has_benches() || !found.outside.is_empty() => {
+            "follow a hint above, or add a bench target with criterion or divan".to_owned()
         }
-        None => text += "  add a bench target, for example with criterion or divan\n",
-    }
-    if args.ci.is_some() && !args.dry_run {
-        text += "  git add, commit and push the written files\n";
-    }
-    text + &format!("  {} rbench doctor  # checks this machine for sources of noise\n", cargo())
+        None => "add a bench target, for example with criterion or divan".to_owned(),
+    } + "\n"
 }
 
 /// The result of inspecting a project.
@@ -217,6 +234,8 @@ pub struct ProjectSummary {
     place: String,
     /// Each bench target with its harness, or the reason why it cannot be run.
     benches: Vec<(String, std::result::Result<String, String>)>,
+    /// The manifests of packages with bench targets elsewhere in the repository, from the current directory.
+    outside: Vec<PathBuf>,
     /// The programs: a project without bench targets can be compared with `--command`.
     programs: Vec<String>,
     /// Problems that would make measurements misleading.
@@ -254,10 +273,27 @@ pub fn inspect(project: &Project) -> Result<ProjectSummary> {
         };
         found.notes.extend(found.without_features.iter().map(needs));
     }
+    found.outside = outside(project, &metadata)?;
     let root = project.workspace.join("Cargo.toml");
     let manifest = fs::read_to_string(&root).unwrap_or_default();
     found.notes.extend(notes_on_profiles(&manifest.parse().unwrap_or_default()));
     Ok(found)
+}
+
+/// The manifests of packages with bench targets in the repository that are in another workspace.
+fn outside(project: &Project, metadata: &Metadata) -> Result<Vec<PathBuf>> {
+    let Some(root) = Utf8Path::from_path(project.repository.root()) else { return Ok(Vec::new()) };
+    let here = std::env::current_dir().and_then(|here| here.canonicalize());
+    let here = here.context(Exit::Usage, || "cannot find the current directory")?;
+    // Without links, so that `..` leads to the parent.
+    let up = here.strip_prefix(root).map_or(0, |below| below.components().count());
+    let to_root: PathBuf = std::iter::repeat_n("..", up).collect();
+    let from_here = |manifest: String| {
+        let path = root.join(manifest).into_std_path_buf();
+        path.strip_prefix(&here)
+            .map_or_else(|_| to_root.join(path.strip_prefix(root).unwrap_or(&path)), Path::to_owned)
+    };
+    Ok(manifests_outside(metadata, root).into_iter().map(from_here).collect())
 }
 
 fn metadata(project: &Project) -> Result<Metadata> {
@@ -318,7 +354,9 @@ impl ProjectSummary {
         if self.benches.iter().any(|(_, harness)| harness.is_ok()) {
             return Some(Vec::new());
         }
-        Some(vec![quoted(self.programs.first()?).parse().ok()?])
+        let is_elsewhere = !self.has_benches() && !self.outside.is_empty();
+        let program = self.programs.first().filter(|_| !is_elsewhere)?;
+        Some(vec![quoted(program).parse().ok()?])
     }
 
     pub fn text(&self) -> String {
@@ -338,6 +376,10 @@ impl ProjectSummary {
                 let command = option("command", Some(&quoted(program)));
                 text += &format!("  program {program}: with {command}, it is a benchmark itself\n");
             }
+        }
+        for manifest in &self.outside {
+            let option = option("manifest-path", Some(&manifest.display().to_string()));
+            text += &format!("  another workspace has bench targets: use it with {option}\n");
         }
         let unstable = match &self.unstable[..] {
             [] => None,
