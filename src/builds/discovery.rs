@@ -249,6 +249,15 @@ impl Workspace {
             };
             self.candidates(filter).into_iter().filter(is_on).collect()
         };
+        let is_unstable = |found: &Discovered| found.source.is_unstable;
+        if self.is_stable && !targets.is_empty() && targets.iter().all(is_unstable) {
+            let of_some = targets.first().map(|found| found.target.to_string());
+            let what =
+                format!("cannot compile the bench targets of {version} on a stable toolchain");
+            return Err(Error::new(Exit::Build, what)
+                .cause(format!("{} has `#![feature(…)]`", of_some.unwrap_or_default()))
+                .hint("use a nightly toolchain: cargo +nightly rbench"));
+        }
         let mut others = all.iter().filter(|found| !targets.contains(found));
         let has_namesake = others.any(|other| {
             targets.iter().any(|chosen| chosen.package_id == other.package_id)
