@@ -146,9 +146,10 @@ pub struct VerdictArgs {
     /// The criteria.
     #[command(flatten)]
     pub criteria: CriteriaOptions,
-    /// Verdicts that make the command fail; a failed benchmark always does.
-    #[arg(long, value_name = "WHAT", default_value = "regression")]
-    pub fail_on: FailOn,
+    /// Verdicts that make the command fail; a failed benchmark always does [default: regression, and never with
+    /// --variants]
+    #[arg(long, value_name = "WHAT")]
+    pub fail_on: Option<FailOn>,
 }
 
 /// Verdicts that make the command fail.

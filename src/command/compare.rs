@@ -63,7 +63,12 @@ pub fn run(args: &CompareArgs, shared: &SharedVariables) -> Result<Exit> {
         outcome.base_decides = base_decides;
         outcome.base_warning.clone_from(&warning);
     }
-    let policy = policy(&project, &args.verdict);
+    let mut verdict = args.verdict.clone();
+    if !args.variants.is_empty() {
+        // Which settings are faster is a question, and no answer to it a failure.
+        verdict.fail_on = verdict.fail_on.or(Some(FailOn::Never));
+    }
+    let policy = policy(&project, &verdict);
     let exit = Outcome::exit(&outcomes, &policy);
     // The options of a comparison with a release are those of the command.
     let reports = outcomes.into_iter().zip(each.iter().chain([args]));
@@ -281,8 +286,9 @@ pub fn report(outcome: Outcome, policy: ExitPolicy, args: &CompareArgs) -> Compa
 
 /// The policy that maps verdicts to the exit code.
 pub fn policy(project: &Project, args: &VerdictArgs) -> ExitPolicy {
-    let metrics = deciding(&project.file, args.fail_on.metric());
-    ExitPolicy { metrics, ..policy_of_flag(args.fail_on) }
+    let fail_on = args.fail_on.unwrap_or_default();
+    let metrics = deciding(&project.file, fail_on.metric());
+    ExitPolicy { metrics, ..policy_of_flag(fail_on) }
 }
 
 /// The policy that the flag alone selects.
