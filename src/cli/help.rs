@@ -5,6 +5,7 @@ use clap::{
     Command,
     builder::{Resettable, Styles, styling::AnsiColor},
 };
+use textwrap::Options;
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
@@ -183,9 +184,39 @@ const EXAMPLES: &[(&str, &[Example])] = &[
     ("demo", &[("demo", "example comparisons in a temporary project")]),
 ];
 
+/// The commands by what they are for, in the order in which most users meet them.
+const GROUPS: [(&str, &[&str]); 6] = [
+    ("Start", &["init", "doctor", "demo"]),
+    ("Compare", &["compare", "versus", "list", "diff", "exec"]),
+    ("Find changes", &["bisect", "run", "history", "site"]),
+    ("Automate", &["ci", "accept", "push", "pull"]),
+    ("Noise", &["selftest", "diagnose"]),
+    ("Files", &["build", "clean", "completions", "help"]),
+];
+
+/// The commands in groups, each with the first line of its help.
+fn grouped(all: &Command) -> String {
+    let purpose = |name: &str| {
+        let found = all.get_subcommands().find(|command| command.get_name() == name);
+        let about = found.and_then(|command| command.get_about()).map(ToString::to_string);
+        about.unwrap_or_else(|| "Print this message or the help of a command".to_owned())
+    };
+    let options = Options::new(100).subsequent_indent("               ");
+    let line = |name: &&str| textwrap::fill(&format!("  {name:<11}  {}", purpose(name)), &options);
+    let group = |(title, names): &(&str, &[&str])| {
+        let lines: Vec<String> = names.iter().map(line).collect();
+        format!("{title}:\n{}\n", lines.join("\n"))
+    };
+    GROUPS.iter().map(group).collect::<Vec<_>>().join("\n")
+}
+
 /// Adds styles, examples and the short help to the definition.
 pub fn decorated(all: Command) -> Command {
-    let mut all = all.styles(STYLES).after_help(
+    let template = format!(
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{}\nOptions:\n{{options}}{{after-help}}",
+        grouped(&all)
+    );
+    let mut all = all.styles(STYLES).help_template(template).after_help(
         "A first comparison: cargo rbench init --dry-run, then cargo rbench compare --quick\n\
          Set defaults in bench.toml, next to the workspace's Cargo.toml.",
     );
@@ -235,6 +266,17 @@ mod tests {
                 Cli::parse_words(&words).unwrap_or_else(|error| panic!("{line}: {error}"));
             }
         }
+    }
+
+    #[test]
+    fn every_command_is_in_one_group() {
+        let mut grouped: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| *names).copied().collect();
+        grouped.sort_unstable();
+        let definition = Cli::definition();
+        let mut all: Vec<&str> = definition.get_subcommands().map(Command::get_name).collect();
+        all.push("help");
+        all.sort_unstable();
+        assert_eq!(grouped, all);
     }
 
     #[test]
