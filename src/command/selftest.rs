@@ -35,8 +35,9 @@ use crate::{
 /// The time for measuring, unless the number of repetitions is given.
 const BUDGET: Duration = Duration::from_secs(240);
 
-/// The maximum number of repetitions, unless it is given.
+/// The maximum number of repetitions, unless it is given, and with `--quick`.
 const MOST: u32 = 20;
+const MOST_QUICK: u32 = 5;
 
 pub fn run(args: &SelftestArgs) -> Result<Exit> {
     let (console, start) = (Console::attach(), SystemTime::now());
@@ -50,7 +51,8 @@ pub fn run(args: &SelftestArgs) -> Result<Exit> {
     let mut test = Selftest::prepare(&project, args, &interrupt, &console)?;
     let idle = idle.disturbances().into_iter().map(Warning::Disturbance);
     Warning::add_all(idle, &mut test.warnings);
-    let repeat = test.repeat(args.repeat);
+    let most = if args.experiment.measure.quick { MOST_QUICK } else { MOST };
+    let repeat = args.repeat.unwrap_or_else(|| affordable(BUDGET, test.least_time()).min(most));
     test.announce(repeat);
     if args.experiment.dry_run {
         return Ok(Exit::Success);
@@ -159,11 +161,6 @@ impl<'a> Selftest<'a> {
         self.modes.iter().map(|mode| mode.least_time).sum()
     }
 
-    /// The number of repetitions: the given one, or as many as the time allows.
-    fn repeat(&self, asked: Option<u32>) -> u32 {
-        asked.unwrap_or_else(|| affordable(BUDGET, self.least_time()))
-    }
-
     fn announce(&self, repeat: u32) {
         let modes: Vec<&str> = self.modes.iter().map(|mode| name_of(mode.settings.mode)).collect();
         self.console.line(&format!(
@@ -176,8 +173,9 @@ impl<'a> Selftest<'a> {
         ));
     }
 
-    /// Compares all benchmarks once in each mode.
+    /// Compares all benchmarks once in each mode. The first time shows how long all take, with linking and starting.
     fn once(&mut self, repetition: u32, repeat: u32) -> Result<()> {
+        let begin = Instant::now();
         for index in 0..self.modes.len() {
             let mut settings = self.modes[index].settings.clone();
             let mode = name_of(settings.mode);
@@ -198,6 +196,10 @@ impl<'a> Selftest<'a> {
             let mode = &mut self.modes[index];
             mode.took += start.elapsed();
             mode.rows.extend(observed);
+        }
+        if repetition == 0 && repeat > 1 {
+            let all = duration(begin.elapsed().saturating_mul(repeat));
+            self.console.line(&format!("at this pace, {repeat} repetitions take about {all}"));
         }
         Ok(())
     }
