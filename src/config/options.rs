@@ -110,7 +110,8 @@ impl SamplingOptions {
         };
         Self {
             builds: Some(InterimAnalyses::fixed(5)),
-            executions: Some(1),
+            // Interleaved versions have one anyway, but short programs more.
+            executions: (mode == Mode::Sequential).then_some(1),
             measurements: Some(measurements),
             ..Self::default()
         }
