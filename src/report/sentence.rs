@@ -129,12 +129,12 @@ fn change_and_reason(verdict: &Verdict) -> (Option<&Change>, String) {
 
 /// A verdict with its reason, including reasons that only the stages of the decision know.
 pub fn row(row: &DecidedRow) -> String {
-    with_reason(&row.verdict, place(row)) + &by_mean(row) + exaggeration(row)
+    with_reason(&row.verdict, place(row)) + &by_mean(row) + &exaggeration(row)
 }
 
 /// The reason without the verdict and the change.
 pub fn reason(row: &DecidedRow) -> String {
-    let reason = change_and_reason(&row.verdict).1 + &by_mean(row) + exaggeration(row);
+    let reason = change_and_reason(&row.verdict).1 + &by_mean(row) + &exaggeration(row);
     match place(row) {
         Some(place) => format!("in {place}: {reason}"),
         None => reason,
@@ -177,12 +177,12 @@ pub fn mean_differs(row: &DecidedRow) -> bool {
     })
 }
 
-fn exaggeration(row: &DecidedRow) -> &'static str {
-    if is_exaggerated(row) {
-        "; an estimate so close to the smallest detectable change tends to be too large"
-    } else {
-        ""
-    }
+/// The consequence of an estimate that [is exaggerated](is_exaggerated).
+pub const TOO_LARGE: &str =
+    "an estimate so close to the smallest detectable change tends to be too large";
+
+fn exaggeration(row: &DecidedRow) -> String {
+    if is_exaggerated(row) { format!("; {TOO_LARGE}") } else { String::new() }
 }
 
 /// True if a reported change is hardly larger than the smallest detectable one. Such changes are

@@ -222,6 +222,10 @@ impl Table {
         let bytes = first.as_bytes().get(..shared)?;
         let end = bytes.iter().rposition(|byte| matches!(byte, b'/' | b':'))? + 1;
         let prefix = first.get(..end).filter(|prefix| prefix.width() >= LITTLE)?.to_owned();
+        // A command line is cut nowhere: its paths do not divide it.
+        if prefix.contains(' ') {
+            return None;
+        }
         // Requires more than one name, and a rest of each.
         names.next()?;
         if self.rows.iter().any(|row| row[at].text.len() == end) {

@@ -44,10 +44,6 @@ const MOST_STORED: usize = 3;
 const MOST_REASONS: usize = 6;
 const LONGEST_FAILURE: usize = 80;
 
-/// The reason why a change is not the quotient of the values beside it.
-const PAIRED: &str =
-    "change compares pairs of builds with the same layout, so it is not the ratio of base and head";
-
 const VALUES: &str = "the change comes from pairs of builds with the same layout, in which shared noise cancels: it is \
                       more precise than base and head, which are comparable only within this table";
 
@@ -331,15 +327,6 @@ impl ComparisonReport {
             format!("each version: {sizes}; false-alarm-rate {rate}, min-effect {min_effect}")
         }));
         lines.extend(self.counted_line());
-        let is_unequal = |(row, stage): (&DecidedRow, &DecidedStage)| {
-            let [base, head] = stage.summaries.each_ref().map(|one| one.values().mean);
-            let shown = head / base - 1.0;
-            let change = stage.assessment.change.estimate;
-            is_paired(stage) && (shown - change).abs() > self.min_effect_of(row) / 2.0
-        };
-        if self.timed().any(is_unequal) {
-            lines.push(PAIRED.to_owned());
-        }
         lines.extend(self.sandbox_line());
         lines
     }
@@ -583,6 +570,17 @@ fn brief(message: &str) -> String {
     if let Some(refused) = lines.iter().find(|line| line.starts_with(REFUSED)) {
         // Its end is the line to add.
         return escape_untrusted(refused).into_owned();
+    }
+    if let (Some(at), Some(cause)) =
+        (lines.iter().position(|line| line.contains(" panicked at ")), lines.get(1))
+    {
+        // The message stands below the place.
+        let place = lines[at].rsplit_once(" panicked at ").map_or("", |(_, place)| place);
+        let place = place.trim_end_matches(':');
+        let words = lines.get(at + 1).copied().unwrap_or("it panicked");
+        let cause = cause.split([';', ':']).next().unwrap_or_default();
+        let text = format!("{cause}: {words} ({place})");
+        return shorten(&escape_untrusted(&text), LONGEST_FAILURE);
     }
     let text = match &lines[..] {
         [] => String::new(),

@@ -126,7 +126,9 @@ impl CompareReport<'_> {
         let title = format!("{}: {head} compared with {base}", self.headline());
         let file = format!("compare-{}-{}", base.short(), head.short());
         let versions = Text::from(head.to_string()).then(format!(" compared with {base}"));
-        let body = header("compare", &versions, &Text::from(head.summary.as_str()));
+        // The subject of a commit is not that of changes on top of it.
+        let subject = if head.dirty { "" } else { &head.summary };
+        let body = header("compare", &versions, &Text::from(subject));
         page(&title, &(body + &sections.concat() + MARKER), &file, &self.json()?)
     }
 }

@@ -63,7 +63,13 @@ impl ComparisonReport {
             let rows = self.list(alike.iter().map(|(_, row)| name(&names, row)));
             Text::from(format!("{shown_by}: {rows}{reached}"))
         };
-        grouped(grounds).into_iter().map(note).collect()
+        let mut notes: Vec<Text> = grouped(grounds).into_iter().map(note).collect();
+        let exaggerated = self.ordered().into_iter().filter(|row| sentence::is_exaggerated(row));
+        let exaggerated = self.list(exaggerated.map(|row| name(&names, row)));
+        if !exaggerated.is_empty() {
+            notes.push(Text::from(format!("{}: {exaggerated}", sentence::TOO_LARGE)));
+        }
+        notes
     }
 
     /// The names that fit a line, and the number of the others; all names if every verdict is
@@ -307,7 +313,7 @@ pub(super) fn ground(row: &DecidedRow) -> Option<Evidence> {
     match row.verdict {
         Verdict::Regressed { evidence: basis, .. } | Verdict::Improved { evidence: basis, .. } => {
             let says_more = matches!(basis, Evidence::BeyondLimit { .. });
-            (!says_more && !sentence::is_exaggerated(row)).then_some(basis)
+            (!says_more).then_some(basis)
         }
         _ => None,
     }

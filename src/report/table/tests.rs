@@ -23,6 +23,15 @@ fn table() -> Table {
 }
 
 #[test]
+fn command_lines_are_not_cut_at_a_slash() {
+    let mut table = Table::new([Column::left("benchmark").names(), Column::left("x").dropped(0)]);
+    for file in ["a", "b"] {
+        table.row([Cell::name(format!("tool --all corpus/{file}.bin")), Cell::from("some words")]);
+    }
+    assert!(!table.fit(30).contains("begin with"), "{}", table.fit(30));
+}
+
+#[test]
 fn numbers_are_right_aligned_without_trailing_spaces() {
     assert_eq!(
         plain(&table().fit(120)),
