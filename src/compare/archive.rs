@@ -1,6 +1,6 @@
 //! Access to stored results. Where there are none, errors name the commands that measure them.
 
-use std::{path::Path, rc::Rc};
+use std::{collections::HashSet, path::Path, rc::Rc};
 
 use super::Acceptances;
 use crate::{
@@ -9,7 +9,7 @@ use crate::{
     model::{Benchmark, Version},
     project::Project,
     shell::CommandLine,
-    store::{self, Store},
+    store::{self, Store, StoredExperiment},
     verdict::Results,
 };
 
@@ -85,7 +85,20 @@ pub fn chosen(
     filter: &Filter,
     given: &dyn CommandLine,
 ) -> Result<Vec<Benchmark>> {
-    let all = store.benchmarks()?;
+    let mut all = store.benchmarks()?;
+    // Those of implementations are not the benchmarks of any version.
+    let experiments = store.experiments()?;
+    let (common, own): (Vec<_>, Vec<_>) =
+        experiments.iter().partition(|stored| stored.plan.is_of_implementations());
+    let planned = |stored: Vec<&'_ StoredExperiment>| -> HashSet<Benchmark> {
+        let planned = stored.iter().flat_map(|stored| &stored.plan.benchmarks);
+        planned.map(|planned| planned.benchmark.clone()).collect()
+    };
+    let common = planned(common);
+    if !common.is_empty() {
+        let own = planned(own);
+        all.retain(|benchmark| !common.contains(benchmark) || own.contains(benchmark));
+    }
     if all.is_empty() { Err(nothing_stored(store.path(), given)) } else { filter.choose(all) }
 }
 

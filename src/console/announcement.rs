@@ -92,7 +92,7 @@ pub fn plan(console: &Console, outline: &Outline, confirms: bool) {
     console.line(&format!(
         "plan: {} of {}, {}{own}, layout {layout}; {what} takes {} {}{again}",
         count(benchmarks, "benchmark"),
-        count(versions, "version"),
+        count(versions.0, versions.1),
         quantity::sample_sizes(dimensions),
         if is_least { "at least" } else { "about" },
         duration(planned_time),

@@ -18,8 +18,8 @@ use crate::{
     machine::this_machine,
     model::{
         Benchmark, CompileSettings, DiagnosisSettings, ExperimentPlan, InterimAnalyses, Layout,
-        LayoutSeed, Mode, PlannedBenchmark, PlannedVersion, SampleSizes, Stage, derive_seed,
-        first_stage_seed, secret::stored_cargo_args,
+        LayoutSeed, Mode, PlannedBenchmark, PlannedVersion, SampleSizes, Stage, Variant,
+        derive_seed, first_stage_seed, secret::stored_cargo_args,
     },
 };
 
@@ -31,8 +31,8 @@ const BEYOND_REQUEST: Duration = Duration::from_millis(5);
 pub struct Outline {
     /// The number of benchmarks.
     pub benchmarks: usize,
-    /// The number of versions.
-    pub versions: usize,
+    /// The number of versions, and what they are called.
+    pub versions: (usize, &'static str),
     /// l, m and n, the same for all benchmarks without own settings.
     pub dimensions: SampleSizes,
     /// The number of benchmarks with own settings.
@@ -90,9 +90,15 @@ impl Runner<'_> {
     pub fn outline(&self, versions: &[ListedVersion], benchmarks: &[Benchmark]) -> Outline {
         let efforts = &self.settings.efforts;
         let common = efforts.common();
+        let is_implementation = |version: &ListedVersion| {
+            version.version.variant.as_ref().is_some_and(Variant::is_implementation)
+        };
         Outline {
             benchmarks: benchmarks.len(),
-            versions: versions.len(),
+            versions: (
+                versions.len(),
+                if versions.iter().all(is_implementation) { "implementation" } else { "version" },
+            ),
             dimensions: common.sample_sizes(),
             with_own_numbers: benchmarks.iter().filter(|one| self.sampling(one) != common).count(),
             layout: self.settings.builds.layout,

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{ExperimentPlan, Metric, MetricSource};
+use super::{ExperimentPlan, Metric, MetricSource, Variant};
 
 /// The key that marks an experiment's settings as counting. It keeps counts apart from timed results. The value is the
 /// version of the counting rules: counts by different rules are not comparable.
@@ -27,6 +27,12 @@ impl ExperimentPlan {
         }
         let settings: Value = serde_json::from_str(&self.settings).ok()?;
         settings.get(key).cloned()
+    }
+
+    /// True if it compares implementations, and not versions.
+    pub fn is_of_implementations(&self) -> bool {
+        let mut variants = self.versions.iter().filter_map(|one| one.version.variant.as_ref());
+        variants.any(Variant::is_implementation)
     }
 
     /// True if the experiment counts and times nothing.

@@ -202,6 +202,15 @@ pub struct Variant {
 }
 
 impl Variant {
+    /// The beginning of the settings that select the benchmarks of an implementation.
+    const IMPLEMENTATION: &str = "benchmark ";
+
+    /// True if it is one of several [implementations](Implementation), which share no history with versions.
+    pub fn is_implementation(&self) -> bool {
+        let mut settings = self.settings.split(", ");
+        settings.any(|one| one.starts_with(Self::IMPLEMENTATION))
+    }
+
     /// True if `name` can be the name of a variant: letters, digits, `_` and `-`, so that it can stand in a revision
     /// and in the name of a directory.
     pub fn is_name(name: &str) -> bool {
@@ -238,7 +247,8 @@ impl Implementation {
     /// This version with the benchmarks of this implementation alone: a variant of it.
     pub fn as_variant_of(&self, version: &Version) -> Version {
         let settings = version.variant.iter().map(|variant| variant.settings.clone());
-        let settings = settings.chain([format!("benchmark {}", self.pattern)]);
+        let own = format!("{}{}", Variant::IMPLEMENTATION, self.pattern);
+        let settings = settings.chain([own]);
         let settings = settings.collect::<Vec<_>>().join(", ");
         let variant = Variant { name: self.name.clone(), settings };
         Version { variant: Some(variant), ..version.clone() }

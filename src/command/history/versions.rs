@@ -102,7 +102,8 @@ pub(super) fn others(results: &Results<'_>, variant: Option<&Variant>) -> Vec<St
 /// The variants of all results, the newest last.
 fn stored<'r>(results: &'r Results<'_>) -> impl DoubleEndedIterator<Item = &'r Variant> {
     let versions = results.experiments.iter().flat_map(|stored| &stored.plan.versions);
-    versions.filter_map(|planned| planned.version.variant.as_ref())
+    let variants = versions.filter_map(|planned| planned.version.variant.as_ref());
+    variants.filter(|variant| !variant.is_implementation())
 }
 
 /// The requested variant as `bench.toml` defines it, or with its newest stored settings if it does not.
