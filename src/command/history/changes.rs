@@ -126,7 +126,9 @@ impl History<'_> {
         let refused = || {
             let mut versions: Vec<usize> = observations.iter().map(|one| one.place).collect();
             versions.dedup();
-            Values::TooFew(too_few(versions.len(), others))
+            let is_carried = |index: &&usize| sources[**index].is_some_and(|one| one != **index);
+            let carried = chain.iter().filter(is_carried).count();
+            Values::TooFew(too_few(versions.len(), carried, others))
         };
         let series = changes::Series::new(&observations, repeats.as_ref());
         let values = series.map_or_else(refused, Values::Timed);
@@ -211,10 +213,19 @@ fn chain(entries: &[TimelineEntry]) -> Vec<usize> {
     chain
 }
 
-fn too_few(versions: usize, others: usize) -> String {
+fn too_few(versions: usize, carried: usize, others: usize) -> String {
     let mut text = match versions {
         0 => "no comparable version with two builds".to_owned(),
-        _ => format!("comparable values of only {} (needs {FEWEST})", count(versions, "version")),
+        _ => {
+            let same = match carried {
+                0 => String::new(),
+                _ => format!("; {carried} more execute the same as the one before"),
+            };
+            format!(
+                "comparable values of only {} (needs {FEWEST}{same})",
+                count(versions, "version")
+            )
+        }
     };
     if others > 0 {
         text += &format!(" ({others} more measured in another way)");

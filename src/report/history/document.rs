@@ -271,10 +271,11 @@ impl HistoryReport {
             Column::left("history").dropped(2),
             Column::right("newest").dropped(3),
             Column::left("version").dropped(0),
-            Column::right("change"),
+            Column::right("last change"),
             Column::left("").dropped(1).joined(),
             Column::left("verdict"),
             Column::left("").joined(),
+            Column::left("in"),
         ]);
         let mut sentences = Vec::new();
         for benchmark in &self.benchmarks {
@@ -287,7 +288,10 @@ impl HistoryReport {
                 newest.value_cell(benchmark.metric.unit),
                 newest.commit_cell(),
             ];
-            cells.extend(newest.verdict_cells());
+            let last_change =
+                benchmark.versions.iter().rev().find(|row| row.changed_in_its_experiment());
+            cells.extend(last_change.unwrap_or(newest).verdict_cells());
+            cells.extend(last_change.map(HistoryRow::commit_cell));
             table.row(cells);
             // The table above has the change.
             let is_known = newest.changed_in_its_experiment();
@@ -466,7 +470,7 @@ fn change_cells(role: Role, change: Option<&Change>) -> [Cell; 2] {
 }
 
 impl BenchmarkHistory {
-    fn sparkline(&self) -> String {
+    pub(in crate::report) fn sparkline(&self) -> String {
         let value =
             |row: &HistoryRow| row.result.as_ref().filter(|_| row.like_newest).map(|one| one.value);
         let values: Vec<Option<f64>> = self.versions.iter().map(value).collect();

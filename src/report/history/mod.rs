@@ -254,6 +254,29 @@ impl HistoryReport {
         self.command_line.suggest("compare", &[&base, &head], &[])
     }
 
+    /// The report on one of its benchmarks alone.
+    pub fn of_one(&self, history: &BenchmarkHistory, machine: &str) -> Self {
+        let Benchmark { package, target, name } = &history.benchmark;
+        let of_it =
+            |one: &&EventChange| one.benchmark == history.benchmark && one.metric == history.metric;
+        let events = self.events.iter().filter_map(|event| {
+            let changes: Vec<_> = event.changes.iter().filter(of_it).cloned().collect();
+            (!changes.is_empty()).then(|| Event { place: event.place.clone(), changes })
+        });
+        let mut report = Self {
+            subject: Some(format!("{} of {package} {target}, on {machine}", name.id)),
+            benchmarks: vec![history.clone()],
+            unmeasured: Vec::new(),
+            events: events.collect(),
+            commits: Vec::new(),
+            ..self.clone()
+        };
+        let ranges = report.changed_ranges();
+        report.commits =
+            self.commits.iter().filter(|(one, _)| ranges.contains(one)).cloned().collect();
+        report
+    }
+
     /// The ranges in which a comparison showed a change, or the series suggests one.
     pub fn changed_ranges(&self) -> Vec<CommitRange> {
         let compared = self.rows().filter(|row| row.changed_in_its_experiment());

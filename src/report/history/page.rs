@@ -66,8 +66,8 @@ pub(in crate::report) struct History<'r> {
 #[template(path = "history.html")]
 struct Page {
     head: String,
-    compared: String,
-    suspected: String,
+    /// What changed and what may have: above the table, or below it if the page is about one benchmark.
+    changes: String,
     rows: Vec<Row>,
     remarks: String,
 }
@@ -115,12 +115,12 @@ impl Report for HistoryReport {
     fn html(&self) -> Result<String> {
         let longest = self.benchmarks.iter().max_by_key(|history| history.versions.len());
         let longest = longest.map_or(&[][..], |history| &history.versions);
-        let title = format!(
-            "{}{} over {}",
-            self.subject.as_ref().map_or_else(String::new, |subject| format!("{subject}: ")),
+        let all = format!(
+            "{} over {}",
             count(self.benchmarks.len(), "benchmark"),
             count(longest.len(), "version")
         );
+        let title = self.subject.clone().unwrap_or(all);
         let mut lead = Text::new();
         if let (Some(first), Some(last)) = (longest.first(), longest.last()) {
             let [first, last] = [first, last].map(|row| end_text(&row.version));
@@ -143,11 +143,16 @@ impl Report for HistoryReport {
             remarks.push(Block::Paragraph(vec![Text::from(lacking).command(all)]));
             self.benchmarks.iter().map(BenchmarkHistory::without_versions).collect()
         };
+        let mut changes = self.compared();
+        if !changes.is_empty() {
+            changes.insert(0, Block::heading("What comparisons showed to have changed"));
+        }
+        changes.push(Block::heading("What is suspected to have changed"));
+        changes.extend(self.event_blocks());
         let head = header("history", &Text::from(&*title), &lead);
         let body = Page {
             head: head + &section_blocks(self.warning_blocks()),
-            compared: section_blocks(self.compared()),
-            suspected: section_blocks(self.event_blocks()),
+            changes: section_blocks(changes),
             rows: self.page_rows(),
             remarks: section_blocks(remarks),
         };
@@ -240,6 +245,41 @@ impl BenchmarkHistory {
         Some(Drawing { course, marks, possible })
     }
 
+    /// The change that fresh builds confirmed last.
+    fn confirmed(&self) -> Option<f64> {
+        let mut compared = self.versions.iter().filter(|row| row.changed_in_its_experiment());
+        let stage = compared.next_back()?.against.as_ref()?.row.decisive()?;
+        Some(stage.assessment.change.estimate)
+    }
+
+    /// One of [`STATES`]: by its series, or without one by what was confirmed.
+    fn state(&self) -> (&'static str, &'static str) {
+        let [slower, faster, steady, undecided] = STATES;
+        let by_size = |change: f64| if change > 0.0 { slower } else { faster };
+        match &self.series {
+            Series::Undecided { .. } => self.confirmed().map_or(undecided, by_size),
+            Series::Decided { changes, .. } if changes.is_empty() => steady,
+            Series::Decided { .. } => by_size(self.series.total()),
+        }
+    }
+
+    /// All suspected changes together, or the one that was confirmed last.
+    fn total_text(&self) -> String {
+        match self.confirmed() {
+            _ if !self.series.changes().is_empty() => changed(self.series.total()),
+            Some(change) => changed(change),
+            None => String::new(),
+        }
+    }
+
+    /// Its course as characters, its newest value, its change and its state, for a table of all benchmarks.
+    pub(in crate::report) fn in_short(&self) -> [String; 4] {
+        let newest = self.versions.last().and_then(|row| row.result.as_ref());
+        let newest = newest.map(|result| value(result.value, self.metric.unit));
+        let (_, state) = self.state();
+        [self.sparkline(), newest.unwrap_or_default(), self.total_text(), state.to_owned()]
+    }
+
     fn suspected(&self) -> String {
         match &self.series {
             Series::Undecided { reason } => format!("Not decided: {reason}"),
@@ -262,13 +302,7 @@ impl Row {
     fn new(history: &BenchmarkHistory, name: &str, listed: usize) -> Self {
         let rows = &history.versions;
         let total_change = history.series.total();
-        let [slower, faster, steady, undecided] = STATES;
-        let (class, state) = match &history.series {
-            Series::Undecided { .. } => undecided,
-            Series::Decided { changes, .. } if changes.is_empty() => steady,
-            Series::Decided { .. } if total_change > 0.0 => slower,
-            Series::Decided { .. } => faster,
-        };
+        let (class, state) = history.state();
         let newest = rows.last();
         let newest_value = newest.and_then(|row| Some(row.result.as_ref()?.value));
         let points = history.points();
@@ -288,11 +322,7 @@ impl Row {
             name: escape_untrusted(name).into_owned(),
             small,
             newest: newest.map_or_else(Default::default, |row| row.value_parts(unit)),
-            total: if history.series.changes().is_empty() {
-                String::new()
-            } else {
-                changed(total_change)
-            },
+            total: history.total_text(),
             total_change,
             state,
             large,
