@@ -1,6 +1,7 @@
 //! `cargo rbench site`: static web pages of all stored results. It reads stored results and measures nothing.
 
 use std::{
+    cell::RefCell,
     collections::{HashMap, HashSet},
     fs::{self, Permissions},
     io::{ErrorKind, Write as _},
@@ -18,20 +19,21 @@ use crate::{
     console::Console,
     error::{Context as _, Error, Exit, Result},
     harness::Filter,
-    model::{Benchmark, Machine},
+    model::{Benchmark, Machine, Version},
     report::{
         Report as _,
         compare::ComparisonReport,
         file_name,
-        site::{ChangedComparison, ConfirmedChange, PackageHistory, SiteReport},
+        history::BenchmarkHistory,
+        site::{ChangedComparison, ConfirmedChange, PackageHistory, SiteReport, narrowest},
     },
     store::StoredExperiment,
     verdict::{ExitPolicy, Results},
 };
 
-/// The maximum number of comparisons with a page, and of benchmarks on a page: more load slowly.
+/// The maximum number of comparisons with a page, and of benchmarks whose histories are in memory at once.
 const MOST_COMPARISONS: usize = 200;
-const MOST_ON_A_PAGE: usize = 300;
+const MOST_TOGETHER: usize = 300;
 
 /// The file that marks a directory as one that this command wrote.
 const MARKER: &str = ".rbench-site";
@@ -80,11 +82,12 @@ impl Site<'_> {
         // Times change only with fresh builds, which few of many experiments have.
         let may_have_changes = |stored: &StoredExperiment| {
             stored.finished.is_some()
+                && !stored.plan.is_of_implementations()
                 && (!self.verdicts.criteria.confirm
                     || stored.plan.is_counting()
                     || fresh.contains(&stored.id))
         };
-        let mut all = Vec::new();
+        let (mut all, mut outcomes) = (Vec::new(), Vec::new());
         let stored = self.since(store.experiments()?)?;
         for stored in stored.iter().rev().filter(|stored| may_have_changes(stored)) {
             if all.len() == MOST_COMPARISONS {
@@ -98,17 +101,39 @@ impl Site<'_> {
             }
             let [base, head] = [outcome.base.clone(), outcome.head.clone()];
             outcome.changes = acceptances.repository.changes(&base, &head)?;
-            let report =
-                ComparisonReport::new(outcome, ExitPolicy::default(), command_line.clone());
-            let page = to.page(COMPARE, &stored.identity, &report.html()?)?;
+            let commits = outcome.changes.clone();
             let (identity, measured) = (stored.identity.clone(), stored.begun);
             let machine = label(&stored.plan.machine);
-            all.push(ChangedComparison { identity, measured, machine, base, head, page, changes });
+            outcomes.push((identity.clone(), outcome));
+            all.push(ChangedComparison {
+                identity,
+                measured,
+                machine,
+                base,
+                head,
+                commits,
+                page: String::new(),
+                changes,
+            });
         }
-        Ok(all)
+        let repository = acceptances.repository;
+        let is_before = |one: &Version, other: &Version| match &one.commit {
+            Some(commit) if !one.dirty => repository.has_in_history(other, commit),
+            // Nothing but itself follows an uncommitted tree.
+            _ => Ok(one.tree == other.tree),
+        };
+        let mut kept = narrowest(all, is_before)?;
+        for one in &mut kept {
+            let found = outcomes.iter().position(|(identity, _)| *identity == one.identity);
+            let Some((_, outcome)) = found.map(|at| outcomes.swap_remove(at)) else { continue };
+            let report =
+                ComparisonReport::new(outcome, ExitPolicy::default(), command_line.clone());
+            one.page = to.page(COMPARE, &one.identity, &report.html()?)?;
+        }
+        Ok(kept)
     }
 
-    /// Writes pages for each package on each machine, or class of machines.
+    /// Writes a page for each benchmark on each machine, or class of machines.
     fn histories(
         &self,
         benchmarks: &[Benchmark],
@@ -136,16 +161,20 @@ impl Site<'_> {
             let machine = label(&machine);
             let results = Results::new(store, experiments);
             for (package, benchmarks) in &packages {
-                for benchmarks in benchmarks.chunks(MOST_ON_A_PAGE) {
-                    let mut report =
+                for benchmarks in benchmarks.chunks(MOST_TOGETHER) {
+                    let report =
                         history::report(&args, &results, benchmarks, &self.verdicts, acceptances)?;
                     if report.benchmarks.is_empty() {
                         continue;
                     }
-                    report.subject = Some(format!("{package} on {machine}"));
-                    let page =
-                        to.page(HISTORY, &format!("{machine}-{package}"), &report.html()?)?;
-                    pages.push(PackageHistory::new([&machine, package], page, &report));
+                    let to = RefCell::new(&mut *to);
+                    let page = |history: &BenchmarkHistory| {
+                        let Benchmark { target, name, .. } = &history.benchmark;
+                        let file = format!("{machine}-{package}-{target}-{}", name.id);
+                        let page = report.of_one(history, &machine);
+                        to.borrow_mut().page(HISTORY, &file, &page.html()?)
+                    };
+                    pages.push(PackageHistory::new([&machine, package], &report, page)?);
                 }
             }
         }
