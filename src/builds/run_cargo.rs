@@ -264,7 +264,9 @@ mod tests {
             b"\nerror: could not compile `small` (lib)\n",
             b"    Building [=====> ] 3/28: small   \r",
         ];
-        output.iter().for_each(|part| log.write_all(part).unwrap());
+        for part in output {
+            log.write_all(part).unwrap();
+        }
         log.flush().unwrap();
         let text = String::from_utf8(log.log).unwrap();
         let expected = ["   Compiling small", "error[E0308]: mismatched types"];

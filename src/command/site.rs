@@ -122,7 +122,7 @@ impl Site<'_> {
             // Nothing but itself follows an uncommitted tree.
             _ => Ok(one.tree == other.tree),
         };
-        let mut kept = narrowest(all, is_before)?;
+        let mut kept = narrowest(&all, is_before)?;
         for one in &mut kept {
             let found = outcomes.iter().position(|(identity, _)| *identity == one.identity);
             let Some((_, outcome)) = found.map(|at| outcomes.swap_remove(at)) else { continue };

@@ -149,7 +149,7 @@ fn change_texts(change: &Change) -> [String; 2] {
 /// Leaves each change only in the comparison of the nearest commits that showed it, and the comparisons that still have
 /// one. `all` are the newest first; `is_before` is true for a version and itself or a later one.
 pub fn narrowest(
-    all: Vec<ChangedComparison>,
+    all: &[ChangedComparison],
     is_before: impl Fn(&Version, &Version) -> Result<bool>,
 ) -> Result<Vec<ChangedComparison>> {
     let is_within = |inner: &ChangedComparison, outer: &ChangedComparison| -> Result<bool> {
@@ -347,8 +347,7 @@ impl SiteReport {
             .flat_map(|one| one.changes.iter().map(move |change| (&one.machine, change)))
             .filter(|(_, one)| VerdictKind::new(&one.row.verdict) != VerdictKind::Accepted)
             .collect();
-        type Change<'c> = (&'c String, &'c ConfirmedChange);
-        let subject = |&(machine, one): &Change<'_>| {
+        let subject = |&(machine, one): &(&String, &ConfirmedChange)| {
             (machine.clone(), one.benchmark.clone(), one.metric.clone())
         };
         let is_slower = |one: &(String, Benchmark, Option<Metric>)| {
@@ -534,7 +533,7 @@ mod tests {
             comparison("34", &[("a", 1.31), ("c", 0.8)]),
             comparison("25", &[("a", 0.7), ("c", 0.8)]),
         ];
-        let kept = narrowest(all, |one, other| Ok(one.commit <= other.commit)).unwrap();
+        let kept = narrowest(&all, |one, other| Ok(one.commit <= other.commit)).unwrap();
         let ids = |one: &ChangedComparison| -> Vec<String> {
             one.changes.iter().map(|change| change.benchmark.name.id.clone()).collect()
         };

@@ -214,18 +214,16 @@ fn chain(entries: &[TimelineEntry]) -> Vec<usize> {
 }
 
 fn too_few(versions: usize, carried: usize, others: usize) -> String {
+    let same = match carried {
+        0 => String::new(),
+        _ => format!("; {carried} more execute the same as the one before"),
+    };
     let mut text = match versions {
         0 => "no comparable version with two builds".to_owned(),
-        _ => {
-            let same = match carried {
-                0 => String::new(),
-                _ => format!("; {carried} more execute the same as the one before"),
-            };
-            format!(
-                "comparable values of only {} (needs {FEWEST}{same})",
-                count(versions, "version")
-            )
-        }
+        _ => format!(
+            "comparable values of only {} (needs {FEWEST}{same})",
+            count(versions, "version")
+        ),
     };
     if others > 0 {
         text += &format!(" ({others} more measured in another way)");

@@ -255,6 +255,7 @@ impl HistoryReport {
     }
 
     /// The report on one of its benchmarks alone.
+    #[must_use]
     pub fn of_one(&self, history: &BenchmarkHistory, machine: &str) -> Self {
         let Benchmark { package, target, name } = &history.benchmark;
         let of_it =
