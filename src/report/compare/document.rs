@@ -578,7 +578,7 @@ fn brief(message: &str) -> String {
         let place = lines[at].rsplit_once(" panicked at ").map_or("", |(_, place)| place);
         let place = place.trim_end_matches(':');
         let words = lines.get(at + 1).copied().unwrap_or("it panicked");
-        let cause = cause.split([';', ':']).next().unwrap_or_default();
+        let cause = cause.split(';').next().unwrap_or_default().trim_end_matches(':');
         let text = format!("{cause}: {words} ({place})");
         return shorten(&escape_untrusted(&text), LONGEST_FAILURE);
     }
