@@ -55,6 +55,12 @@ pub struct TargetArgs {
     /// repeated. rbench builds the program of each version with --profile, and runs it in the workspace's directory.
     #[arg(long = "command", value_name = "COMMAND", conflicts_with = "bench")]
     pub commands: Vec<Once>,
+    /// The file that programs of --command read as their standard input, relative to the workspace's directory.
+    #[arg(long, value_name = "FILE", requires = "commands")]
+    pub stdin: Option<PathBuf>,
+    /// Exit statuses besides 0 with which programs of --command have done their work, for example 1.
+    #[arg(long, value_name = "STATUS", value_delimiter = ',', requires = "commands")]
+    pub statuses: Vec<i32>,
     /// Use the bench targets of all packages of the workspace. Without it, cargo's selection: the package of the current
     /// directory or of --manifest-path, or the workspace's default members.
     #[arg(long, conflicts_with = "package")]

@@ -21,7 +21,7 @@ pub fn stored_project(args: &ProjectArgs) -> Result<Project> {
 /// Finds the project of a command that compiles, with the benchmarks of `--command`.
 pub fn project_of(target: &TargetArgs) -> Result<Project> {
     let mut project = stored_project(&target.project)?;
-    project.file.run_only(&target.commands);
+    project.file.run_only(&target.commands, target.stdin.as_deref(), &target.statuses);
     Ok(project)
 }
 

@@ -175,12 +175,18 @@ pub struct CommandTable {
     #[serde(deserialize_with = "one_line")]
     pub id: String,
     package: Option<String>,
-    bench: String,
+    /// The bench target, or the program of `--command`.
+    pub bench: String,
     /// The program, relative to the package; the bench target's executable if absent.
     pub program: Option<PathBuf>,
     /// Its arguments.
     #[serde(default)]
     pub arguments: Vec<String>,
+    /// The file that it reads as its standard input, relative to the directory it runs in.
+    pub stdin: Option<PathBuf>,
+    /// The exit statuses besides 0 with which it has done its work.
+    #[serde(default)]
+    pub statuses: Vec<i32>,
     /// What its readings of the clock mean, if these are its measurements.
     pub clock: Option<ClockReadings>,
     setup: Option<SetupTable>,
@@ -356,10 +362,13 @@ impl BenchToml {
         Some(table.harness)
     }
 
-    /// Makes the commands of `--command` the only benchmarks.
-    pub fn run_only(&mut self, commands: &[Once]) {
+    /// Makes the commands of `--command` the only benchmarks, with this standard input and these exit statuses.
+    pub fn run_only(&mut self, commands: &[Once], stdin: Option<&Path>, statuses: &[i32]) {
         let table = |Once { id, program, arguments }: &Once| CommandTable {
-            id: id.clone(),
+            // With another input it is another benchmark.
+            id: stdin.map_or_else(|| id.clone(), |stdin| format!("{id} < {}", quoted(stdin))),
+            stdin: stdin.map(Path::to_owned),
+            statuses: statuses.to_vec(),
             package: None,
             bench: program.clone(),
             program: None,

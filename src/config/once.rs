@@ -15,6 +15,24 @@ pub struct Once {
     pub arguments: Vec<String>,
 }
 
+/// The way to give a program its standard input.
+const STDIN: &str = "write the program with its arguments, and --stdin FILE for what it reads";
+
+/// The first character of a command, outside of quotes, that only a shell understands.
+fn shell_only(command: &str) -> Option<char> {
+    let (mut quote, mut characters) = (None, command.chars());
+    while let Some(one) = characters.next() {
+        match (quote, one) {
+            (None | Some('"'), '\\') => drop(characters.next()),
+            (None, '\'' | '"') => quote = Some(one),
+            (Some(open), _) if open == one => quote = None,
+            (None, '<' | '>' | '|' | '&' | ';') => return Some(one),
+            _ => {}
+        }
+    }
+    None
+}
+
 impl FromStr for Once {
     type Err = String;
 
@@ -22,6 +40,19 @@ impl FromStr for Once {
     /// program's name.
     fn from_str(command: &str) -> Result<Self, String> {
         let words = shell::words(command).ok_or("a quote is not closed")?;
+        // Only unquoted ones are written so; a quoted one is an argument of the program.
+        match shell_only(command) {
+            Some('<') => {
+                return Err(format!("rbench runs it without a shell, which `<` is for: {STDIN}"));
+            }
+            Some(other) => {
+                return Err(format!(
+                    "rbench runs it without a shell, which `{other}` is for: {STDIN}; its output is discarded; \
+                     quote `{other}` if it is an argument"
+                ));
+            }
+            None => {}
+        }
         let (program, arguments) =
             words.split_first().ok_or("name a program of the workspace: 'tool --quick'")?;
         let name = Path::new(program).file_name().and_then(OsStr::to_str);
@@ -46,6 +77,8 @@ mod tests {
         assert_eq!(command.arguments, ["--quick", "a b"]);
         assert_eq!(command.id, "tool --quick 'a b'");
         assert_eq!(command.id.parse::<Once>().unwrap(), command);
+        let quoted: Once = r#"tool '<' "a\"|" \> it"#.parse().unwrap();
+        assert_eq!(quoted.arguments, ["<", "a\"|", ">", "it"]);
     }
 
     #[test]
@@ -56,6 +89,9 @@ mod tests {
             ("tool 'a", "quote is not closed"),
             ("..", "names no program"),
             ("tool 'a\nb'", "line break"),
+            ("tool < a", "--stdin FILE"),
+            ("cat a|tool", "quote `|` if"),
+            ("tool \"a\"'b' >c", "`>` is for"),
         ] {
             let error = text.parse::<Once>().unwrap_err();
             assert!(error.contains(reason), "{text:?}: {error}");

@@ -26,6 +26,10 @@ pub struct Command {
     pub program: Option<PathBuf>,
     /// Its arguments.
     pub arguments: Vec<OsString>,
+    /// The file that it reads as its standard input.
+    pub input: Option<PathBuf>,
+    /// The exit statuses besides 0 with which it has done its work.
+    pub statuses: Vec<i32>,
     /// The launcher that starts the program: see [`Invocation`](crate::process::Invocation).
     pub launcher: Option<PathBuf>,
 }
@@ -42,11 +46,14 @@ impl Command {
         if let Some(program) = &self.program {
             invocation.program.clone_from(program);
         }
+        invocation.input.clone_from(&self.input);
         if is_timed(conditions) {
             invocation.launcher.clone_from(&self.launcher);
         }
         let work = self.least_time(request);
-        Process::executing(executable, std::slice::from_ref(benchmark), invocation, work)
+        let process =
+            Process::executing(executable, std::slice::from_ref(benchmark), invocation, work);
+        Process { statuses: Some(self.statuses.clone()), ..process }
     }
 }
 
@@ -81,7 +88,7 @@ impl Harness for Command {
         Ok(vec![Name::plain(self.id.clone())])
     }
 
-    /// Runs the program once, whatever number of measurements is requested. A status other than success is an error.
+    /// Runs the program once, whatever number of measurements is requested. A status other than its own is an error.
     fn execute(
         &self,
         executable: &Executable,
@@ -171,6 +178,8 @@ mod tests {
             id: "version".to_owned(),
             program: None,
             arguments: Vec::new(),
+            input: None,
+            statuses: Vec::new(),
             launcher: None,
         };
         assert_eq!(command.least_time(&request()), Duration::ZERO);

@@ -122,6 +122,7 @@ impl Executable {
         Invocation {
             program: self.path.clone(),
             arguments: arguments.into_iter().map(Into::into).collect(),
+            input: None,
             directory: self.directory.clone(),
             variables: self.variables.clone(),
             padding_seed: seed,
@@ -167,6 +168,8 @@ pub(super) struct Process<'e> {
     pub(super) typed: Invocation,
     /// Least time of its work.
     pub(super) work: Duration,
+    /// The exit statuses of a successful end besides 0, if it is a program that has its own.
+    pub(super) statuses: Option<Vec<i32>>,
 }
 
 impl<'e> Process<'e> {
@@ -192,7 +195,7 @@ impl<'e> Process<'e> {
         invocation: Invocation,
         work: Duration,
     ) -> Self {
-        Self { executable, purpose, typed: invocation.clone(), invocation, work }
+        Self { executable, purpose, typed: invocation.clone(), invocation, work, statuses: None }
     }
 
     /// Runs the process. An end by deadline or interrupt is an error, any other is not.
@@ -266,9 +269,17 @@ impl<'e> Process<'e> {
     }
 
     fn succeeded(&self, ended: Ended) -> Result<Ended> {
-        match unsuccessful(ended.ending) {
-            None => Ok(ended),
-            Some(reason) => Err(self.error(&reason, &ended)),
+        match (unsuccessful(ended.ending), ended.ending, &self.statuses) {
+            (None, ..) => Ok(ended),
+            (_, Ending::Exited(status), Some(allowed)) if allowed.contains(&status) => Ok(ended),
+            (Some(reason), Ending::Exited(status), Some(_)) => {
+                let hint = format!(
+                    "if it ends so when it has done its work: --statuses {status}, or \
+                     `statuses = [{status}]` in its table of bench.toml"
+                );
+                Err(self.error(&reason, &ended).hint(hint))
+            }
+            (Some(reason), ..) => Err(self.error(&reason, &ended)),
         }
     }
 
@@ -296,8 +307,15 @@ impl<'e> Process<'e> {
     pub(super) fn error_of(&self, benchmark: &Name, reason: &str, ended: &Ended) -> Error {
         let purpose = Purpose::Execute(std::slice::from_ref(benchmark));
         let (invocation, typed) = (self.invocation.clone(), self.typed.clone());
-        Process { executable: self.executable, purpose, invocation, typed, work: self.work }
-            .error(reason, ended)
+        Process {
+            executable: self.executable,
+            purpose,
+            invocation,
+            typed,
+            work: self.work,
+            statuses: None,
+        }
+        .error(reason, ended)
     }
 
     fn with_reproduction(&self, error: Error) -> Error {

@@ -209,6 +209,8 @@ impl CompiledVersion<'_> {
                 id: table.id.clone(),
                 program: table.program.as_ref().map(|program| directory.join(program)),
                 arguments: table.arguments.iter().map(OsString::from).collect(),
+                input: table.stdin.as_ref().map(|input| directory.join(input)),
+                statuses: table.statuses.clone(),
                 // Its peak memory is no part of what a clock shows.
                 launcher: launcher.clone().filter(|_| table.clock.is_none()),
             };
@@ -257,8 +259,9 @@ impl CompiledVersion<'_> {
         } else {
             compiled.package_root.clone()
         };
-        let commands = self.project.file.commands_of(&compiled.target).map(|command| &*command.id);
-        let commands = commands.filter(|_| self.project.file.runs_typed_commands());
+        let commands = self.project.file.commands_of(&compiled.target);
+        let commands: Vec<_> =
+            commands.filter(|_| self.project.file.runs_typed_commands()).collect();
         Ok(Executable {
             package: compiled.target.package.clone(),
             target: compiled.target.target.clone(),
@@ -268,7 +271,7 @@ impl CompiledVersion<'_> {
             selection: Some(selection(
                 self.version,
                 (&compiled.target, needs_package),
-                &commands.collect::<Vec<_>>(),
+                &commands,
                 (
                     &self.settings.with_features(self.workspace.added_features()),
                     self.project.manifest.as_deref(),
@@ -304,7 +307,7 @@ impl CompiledVersion<'_> {
 fn selection(
     version: &Version,
     (target, needs_package): (&BenchTarget, bool),
-    commands: &[&str],
+    commands: &[&CommandTable],
     (settings, manifest): (&CompileSettings, Option<&Path>),
 ) -> String {
     let mut words = vec![version.current_revision_arg()];
@@ -315,7 +318,16 @@ fn selection(
         words.extend(["--bench".to_owned(), target.target.clone()]);
     }
     for command in commands {
-        words.extend(["--command".to_owned(), (*command).to_owned()]);
+        let program = std::iter::once(&command.bench).chain(&command.arguments);
+        let program = program.map(quoted).collect::<Vec<_>>().join(" ");
+        words.extend(["--command".to_owned(), program]);
+    }
+    // All programs have the same.
+    if let Some(command) = commands.first() {
+        let input = command.stdin.iter().map(|input| input.display().to_string());
+        words.extend(input.flat_map(|input| ["--stdin".to_owned(), input]));
+        let statuses = command.statuses.iter().map(ToString::to_string);
+        words.extend(statuses.flat_map(|status| ["--statuses".to_owned(), status]));
     }
     if settings.profile != CompileSettings::default().profile {
         words.extend(["--profile".to_owned(), settings.profile.clone()]);
@@ -456,9 +468,12 @@ mod tests {
         let plain = CompileSettings::default();
         let words = selection(&version(false), (&target, false), &[], (&plain, None));
         assert_eq!(words, "1a2b3c4 --bench 'a b'");
-        let commands = ["tool --quick"];
-        let words = selection(&version(false), (&target, false), &commands, (&plain, None));
-        assert_eq!(words, "1a2b3c4 --command 'tool --quick'");
+        let table =
+            "id = 'x'\nbench = 'tool'\narguments = ['--quick']\nstdin = 'a b'\nstatuses = [1, 2]";
+        let command: CommandTable = toml::from_str(table).unwrap();
+        let words = selection(&version(false), (&target, false), &[&command], (&plain, None));
+        let expected = "1a2b3c4 --command 'tool --quick' --stdin 'a b' --statuses 1 --statuses 2";
+        assert_eq!(words, expected);
         let settings = CompileSettings {
             profile: "fast".to_owned(),
             features: ["x", "y"].map(str::to_owned).to_vec(),

@@ -22,6 +22,8 @@ pub struct Invocation {
     pub program: PathBuf,
     /// Its arguments, without its own name.
     pub arguments: Vec<OsString>,
+    /// The file it reads as its standard input, which is empty without one.
+    pub input: Option<PathBuf>,
     /// The directory it runs in.
     pub directory: PathBuf,
     /// Variables in addition to those of this process.
@@ -64,6 +66,9 @@ impl fmt::Display for Invocation {
         write!(f, " {}", quoted(&self.program))?;
         for argument in &self.arguments {
             write!(f, " {}", quoted(argument))?;
+        }
+        if let Some(input) = &self.input {
+            write!(f, " < {}", quoted(input))?;
         }
         Ok(())
     }

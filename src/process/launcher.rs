@@ -6,12 +6,12 @@
 //! which is not part of the child's times.
 
 use std::{
-    ffi::OsString,
+    ffi::{CString, OsString},
     fs::File,
     io::{self, PipeReader, PipeWriter, Read, Write},
     os::{
         fd::{AsFd, OwnedFd},
-        unix::process::CommandExt,
+        unix::{ffi::OsStrExt as _, process::CommandExt},
     },
     path::{Path, PathBuf},
     process::{Command, ExitCode, Stdio},
@@ -19,7 +19,10 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
-use rustix::process::{Pid, Signal, getpid, set_child_subreaper};
+use rustix::{
+    fs::{Mode, OFlags},
+    process::{Pid, Signal, getpid, set_child_subreaper},
+};
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -61,13 +64,17 @@ pub fn launcher_beside(rbench: &Path) -> Option<PathBuf> {
     Some(rbench.with_file_name("rbench-launcher")).filter(|launcher| launcher.exists())
 }
 
-/// The command in which `launcher` runs `program`, and the reader of the launcher's report. Arguments added to the
-/// command go to the program.
-pub(super) fn command(launcher: &Path, program: &Path) -> io::Result<(Command, ReportReader)> {
+/// The command in which `launcher` runs `program`, with the file `input` as its standard input, and the reader of the
+/// launcher's report. Arguments added to the command go to the program.
+pub(super) fn command(
+    launcher: &Path,
+    input: Option<&Path>,
+    program: &Path,
+) -> io::Result<(Command, ReportReader)> {
     let (reader, writer) = io::pipe()?;
     let mut command = Command::new(launcher);
-    // The program gets an empty stdin, so the launcher's stdin is free.
-    command.arg(program).stdin(writer);
+    // The launcher opens the program's stdin, so its own is free.
+    command.arg(input.unwrap_or(Path::new(""))).arg(program).stdin(writer);
     Ok((command, ReportReader(reader)))
 }
 
@@ -89,11 +96,13 @@ impl ReportReader {
     }
 }
 
-/// Main function of the launcher: runs the program that its arguments name, and reports the resources it used.
+/// Main function of the launcher: runs the program that its arguments name, after the file of its standard input, and
+/// reports the resources it used.
 pub fn run_as_launcher() -> ExitCode {
     let mut arguments = std::env::args_os().skip(1);
+    let input = arguments.next().unwrap_or_default();
     let program = arguments.next().unwrap_or_default();
-    report(launch(Path::new(&program), arguments))
+    report(launch(Path::new(&input), Path::new(&program), arguments))
 }
 
 /// Sends the child's account to rbench.
@@ -109,7 +118,11 @@ fn send(bytes: &[u8]) -> io::Result<()> {
     PipeWriter::from(pipe).write_all(bytes)
 }
 
-fn launch(program: &Path, arguments: impl Iterator<Item = OsString>) -> io::Result<Account> {
+fn launch(
+    input: &Path,
+    program: &Path,
+    arguments: impl Iterator<Item = OsString>,
+) -> io::Result<Account> {
     let confined = sandbox::enter(AtRequest::Wait)?;
     outlive_requests_to_end()?;
     // Processes that the child leaves behind become children of this one, which shows that there are some.
@@ -119,6 +132,7 @@ fn launch(program: &Path, arguments: impl Iterator<Item = OsString>) -> io::Resu
     command.args(arguments).stdin(Stdio::null());
     end_with_this_process(&mut command, Signal::KILL);
     Confined::confine(confined.as_ref(), &mut command)?;
+    read_input(&mut command, input)?;
     fork_and_report_floor(&mut command, floor_writer);
     let clock = Instant::now();
     let child = Pid::from_child(&command.spawn()?);
@@ -137,6 +151,27 @@ fn launch(program: &Path, arguments: impl Iterator<Item = OsString>) -> io::Resu
     let least = read_floor(floor)?.saturating_add(child::MEMORY_ERROR);
     usage.peak_memory = usage.peak_memory.map(|peak| peak.max(least));
     Ok(Account { wall, usage })
+}
+
+/// Makes the child open the file `input`, unless it is empty, as its standard input. The child is confined by then: code
+/// of a commit chooses the file.
+#[expect(unsafe_code, reason = "there is no safe way to act before an exec")]
+pub(super) fn read_input(command: &mut Command, input: &Path) -> io::Result<()> {
+    if input.as_os_str().is_empty() {
+        return Ok(());
+    }
+    let input = CString::new(input.as_os_str().as_bytes())?;
+    let open = move || {
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
+        let file = rustix::fs::open(&input, flags, Mode::empty())?;
+        rustix::stdio::dup2_stdin(file)?;
+        Ok(())
+    };
+    // SAFETY: the closure makes a few system calls and allocates nothing.
+    unsafe {
+        command.pre_exec(open);
+    }
+    Ok(())
 }
 
 /// Ignores requests to end: a signal to the group is for the child, and the launcher must report the outcome.

@@ -129,7 +129,7 @@ pub fn observe(command: &Command) -> io::Result<Observed> {
     let whole = Plan { executable, report: report.clone(), ..Plan::default() };
     fs::write(&plan, serde_json::to_vec(&whole)?)?;
     let tracing = Tracing { tracer: std::env::current_exe()?, plan, ahead: 0 };
-    let (mut traced, account) = trace::command(&tracing, Path::new(command.get_program()))?;
+    let (mut traced, account) = trace::command(&tracing, None, Path::new(command.get_program()))?;
     traced.args(command.get_args()).stdout(Stdio::null()).stderr(Stdio::null());
     traced.env_clear().envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
     if let Some(directory) = command.get_current_dir() {

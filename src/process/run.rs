@@ -6,6 +6,7 @@
 use std::{
     fs::File,
     os::fd::AsFd,
+    path::Path,
     process::{Command, Stdio},
     time::{Duration, Instant, SystemTime},
 };
@@ -202,6 +203,10 @@ fn spawn(
     capture: &mut Capture,
 ) -> Result<(Child, Option<ReportReader>)> {
     let what = || format!("cannot run {}", invocation.program.display());
+    if let Some(input) = invocation.input.as_deref().filter(|input| !input.is_file()) {
+        let reason = format!("its standard input, {}, is not a file", input.display());
+        return Err(Error::new(Exit::Benchmark, what()).cause(reason));
+    }
     let (out, err) = capture.take_writers().context(Exit::Internal, what)?;
     let (mut command, report) = command(invocation).context(Exit::Internal, what)?;
     command.args(&invocation.arguments).current_dir(&invocation.directory).stdout(out).stderr(err);
@@ -219,6 +224,8 @@ fn spawn(
         pass_confinement(&mut command, Task::Execute).context(Exit::Internal, what)?;
     } else {
         confine(&mut command, Task::Execute).context(Exit::Internal, what)?;
+        let input = invocation.input.as_deref().unwrap_or(Path::new(""));
+        launcher::read_input(&mut command, input).context(Exit::Benchmark, what)?;
     }
     end_with_this_process(&mut command, Signal::KILL);
     let pinned = Pinned::pin(invocation.cpu)?;
@@ -227,14 +234,15 @@ fn spawn(
     Ok((child.map_err(|error| cannot_spawn(invocation, &error))?, report))
 }
 
-/// The command for the program with an empty stdin, or for its launcher.
+/// The command for the program with an empty stdin, or for its launcher, which opens its stdin.
 fn command(invocation: &Invocation) -> std::io::Result<(Command, Option<ReportReader>)> {
+    let input = invocation.input.as_deref();
     if let Some(tracing) = &invocation.tracing {
-        let (command, report) = trace::command(tracing, &invocation.program)?;
+        let (command, report) = trace::command(tracing, input, &invocation.program)?;
         return Ok((command, Some(report)));
     }
     if let Some(launcher) = &invocation.launcher {
-        let (command, report) = launcher::command(launcher, &invocation.program)?;
+        let (command, report) = launcher::command(launcher, input, &invocation.program)?;
         return Ok((command, Some(report)));
     }
     let mut command = match &invocation.counting {

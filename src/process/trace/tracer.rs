@@ -34,7 +34,7 @@ use super::{
 use crate::process::{
     child::{Usage, end_with_this_process},
     filter::apply_filter,
-    launcher::{self, Account, ReportReader, outlive_requests_to_end, report},
+    launcher::{self, Account, ReportReader, outlive_requests_to_end, read_input, report},
     sandbox::{self, AtRequest, Confined},
 };
 
@@ -45,16 +45,17 @@ const STACK: usize = 1 << 20;
 const UNUSED: u64 = 256;
 
 /// The program name that selects the tracer. Its arguments: the file with the [`Plan`], the clock's lead
-/// ([`Tracing::ahead`]), and the program to trace with its arguments.
+/// ([`Tracing::ahead`]), the file of its standard input, and the program to trace with its arguments.
 pub const TRACER: &str = "cargo-rbench-tracer";
 
 /// The command in which a tracer runs `program`, and the reader of its report. Arguments added to the command go to the
 /// program.
 pub(in crate::process) fn command(
     tracing: &Tracing,
+    input: Option<&Path>,
     program: &Path,
 ) -> io::Result<(Command, ReportReader)> {
-    let (mut command, report) = launcher::command(&tracing.tracer, &tracing.plan)?;
+    let (mut command, report) = launcher::command(&tracing.tracer, input, &tracing.plan)?;
     command.arg0(TRACER).arg(tracing.ahead.to_string()).arg(program);
     Ok((command, report))
 }
@@ -67,6 +68,7 @@ pub fn run_as_tracer(arguments: impl Iterator<Item = OsString>) -> ExitCode {
 fn launch(mut arguments: impl Iterator<Item = OsString>) -> io::Result<Account> {
     let confined = sandbox::enter(AtRequest::Wait)?;
     outlive_requests_to_end()?;
+    let input = PathBuf::from(arguments.next().unwrap_or_default());
     let plan = fs::read(arguments.next().unwrap_or_default())?;
     let plan: Plan = serde_json::from_slice(&plan)?;
     let ahead = arguments.next().and_then(|ahead| ahead.to_str()?.parse().ok()).unwrap_or(0);
@@ -74,8 +76,13 @@ fn launch(mut arguments: impl Iterator<Item = OsString>) -> io::Result<Account> 
     command.args(arguments).stdin(Stdio::null());
     end_with_this_process(&mut command, Signal::KILL);
     Confined::confine(confined.as_ref(), &mut command)?;
+    read_input(&mut command, &input)?;
     let clock = Instant::now();
-    let traced = trace(&mut command, &plan, ahead);
+    let mut traced = trace(&mut command, &plan, ahead);
+    // It was opened before the program began.
+    if let (Ok(traced), Ok(input)) = (&mut traced, input.canonicalize()) {
+        traced.observed.opened.insert(input);
+    }
     let wall = clock.elapsed();
     let report: Observation = match &traced {
         Ok(Traced { observed, .. }) => Ok(observed.clone()),

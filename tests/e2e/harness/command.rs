@@ -15,6 +15,8 @@ fn shell(script: &str, launcher: Option<PathBuf>) -> Command {
         id: "script".to_owned(),
         program: Some("/bin/sh".into()),
         arguments: ["-c", script].map(OsString::from).to_vec(),
+        input: None,
+        statuses: Vec::new(),
         launcher,
     }
 }
