@@ -26,7 +26,8 @@ pub struct Command {
     pub program: Option<PathBuf>,
     /// Its arguments.
     pub arguments: Vec<OsString>,
-    /// The file that it reads as its standard input.
+    /// The file that it reads as its standard input, relative to the directory it runs in: that of interleaved
+    /// executions is another.
     pub input: Option<PathBuf>,
     /// The exit statuses besides 0 with which it has done its work.
     pub statuses: Vec<i32>,

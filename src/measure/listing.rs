@@ -209,7 +209,7 @@ impl CompiledVersion<'_> {
                 id: table.id.clone(),
                 program: table.program.as_ref().map(|program| directory.join(program)),
                 arguments: table.arguments.iter().map(OsString::from).collect(),
-                input: table.stdin.as_ref().map(|input| directory.join(input)),
+                input: table.stdin.clone(),
                 statuses: table.statuses.clone(),
                 // Its peak memory is no part of what a clock shows.
                 launcher: launcher.clone().filter(|_| table.clock.is_none()),

@@ -22,7 +22,7 @@ pub struct Invocation {
     pub program: PathBuf,
     /// Its arguments, without its own name.
     pub arguments: Vec<OsString>,
-    /// The file it reads as its standard input, which is empty without one.
+    /// The file it reads as its standard input, relative to its directory; without one, its input is empty.
     pub input: Option<PathBuf>,
     /// The directory it runs in.
     pub directory: PathBuf,

@@ -203,7 +203,9 @@ fn spawn(
     capture: &mut Capture,
 ) -> Result<(Child, Option<ReportReader>)> {
     let what = || format!("cannot run {}", invocation.program.display());
-    if let Some(input) = invocation.input.as_deref().filter(|input| !input.is_file()) {
+    if let Some(input) =
+        invocation.input.as_deref().filter(|input| !invocation.directory.join(input).is_file())
+    {
         let reason = format!("its standard input, {}, is not a file", input.display());
         return Err(Error::new(Exit::Benchmark, what()).cause(reason));
     }
