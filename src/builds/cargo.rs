@@ -111,6 +111,8 @@ pub struct Discovered {
     pub required_features: Vec<String>,
     /// The attributes of its source.
     pub source: SourceAttributes,
+    /// True if it is an example, which is a program too.
+    pub is_example: bool,
 }
 
 impl Discovered {
@@ -221,14 +223,19 @@ const fn subcommand(chosen: &Chosen) -> &'static [&'static str] {
 fn packages_and_benches(chosen: &Chosen) -> Vec<String> {
     let targets = &chosen.targets;
     let packages: BTreeSet<&str> = targets.iter().map(|found| &*found.package_spec).collect();
-    let benches: BTreeSet<&str> = targets.iter().map(|found| &*found.target.target).collect();
+    let flag = |found: &Discovered| match (chosen.programs, found.is_example) {
+        (false, _) => "--bench",
+        (true, false) => "--bin",
+        (true, true) => "--example",
+    };
+    let wanted: BTreeSet<(&str, &str)> =
+        targets.iter().map(|found| (flag(found), &*found.target.target)).collect();
     let mut words: Vec<&str> = packages.into_iter().flat_map(|spec| ["--package", spec]).collect();
     if chosen.has_namesake && !chosen.programs {
         // All of these packages are wanted; without their names cargo would leave them out without their features.
         words.push("--benches");
     } else {
-        let flag = if chosen.programs { "--bin" } else { "--bench" };
-        words.extend(benches.into_iter().flat_map(|name| [flag, name]));
+        words.extend(wanted.into_iter().flat_map(|(flag, name)| [flag, name]));
     }
     words.into_iter().map(str::to_owned).collect()
 }
@@ -307,6 +314,7 @@ mod tests {
             source_path: PathBuf::new(),
             required_features: Vec::new(),
             source: SourceAttributes::default(),
+            is_example: false,
         }
     }
 

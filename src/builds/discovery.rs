@@ -7,7 +7,7 @@ use std::{
 };
 
 use cargo_metadata::{
-    Metadata, MetadataCommand, Package, Target, TargetKind,
+    CrateType, Metadata, MetadataCommand, Package, Target, TargetKind,
     camino::{Utf8Path, Utf8PathBuf},
 };
 use serde::{Deserialize, Serialize};
@@ -233,9 +233,17 @@ impl Workspace {
     /// the missing features.
     pub fn bench_targets(&self, filter: &TargetFilter, version: &str) -> Result<Chosen> {
         let programs = !filter.programs.is_empty();
-        let all = self.targets(if programs { &TargetKind::Bin } else { &TargetKind::Bench });
+        let mut all = self.targets(if programs { &TargetKind::Bin } else { &TargetKind::Bench });
         let targets = if programs {
-            let admitted = self.admitted(&TargetKind::Bin, filter);
+            let mut admitted = self.admitted(&TargetKind::Bin, filter);
+            let mut examples = self.admitted(&TargetKind::Example, filter);
+            // A name stands for an example only where no program has it.
+            let is_program = |example: &Discovered| {
+                all.iter().any(|program| program.target.target == example.target.target)
+            };
+            examples.retain(|example| !is_program(example));
+            admitted.extend(examples);
+            all.extend(self.targets(&TargetKind::Example));
             only_one_of_each(&admitted, &all, filter, version)?;
             admitted
         } else {
@@ -396,7 +404,8 @@ impl Workspace {
         package
             .and_then(|package| {
                 let bench = of_kind(&package, TargetKind::Bench);
-                let found = bench.or_else(|| of_kind(&package, TargetKind::Bin))?;
+                let program = bench.or_else(|| of_kind(&package, TargetKind::Bin));
+                let found = program.or_else(|| of_kind(&package, TargetKind::Example))?;
                 Some((package, package.targets.get(found)?))
             })
             .ok_or_else(|| {
@@ -527,7 +536,9 @@ fn package_targets(package: &Package, kind: &TargetKind) -> Vec<Discovered> {
     package
         .targets
         .iter()
+        // An example can be a library, too.
         .filter(|target| target.kind.contains(kind))
+        .filter(|target| !target.is_example() || target.crate_types.contains(&CrateType::Bin))
         .map(|target| Discovered {
             target: BenchTarget { package: package.name.to_string(), target: target.name.clone() },
             package_id: package.id.repr.clone(),
@@ -536,6 +547,7 @@ fn package_targets(package: &Package, kind: &TargetKind) -> Vec<Discovered> {
             source_path: target.src_path.clone().into(),
             required_features: target.required_features.clone(),
             source: SourceAttributes::read(&target.src_path),
+            is_example: target.is_example(),
         })
         .collect()
 }

@@ -170,9 +170,11 @@ fn read(stdout: impl io::BufRead) -> io::Result<Messages> {
     for message in Message::parse_stream(stdout) {
         match message? {
             Message::CompilerArtifact(artifact)
-                if artifact.target.is_bench() || artifact.target.is_bin() =>
+                if artifact.target.is_bench()
+                    || artifact.target.is_bin()
+                    || artifact.target.is_example() =>
             {
-                let is_program = artifact.target.is_bin();
+                let is_program = !artifact.target.is_bench();
                 let (package, target) = (artifact.package_id.repr, artifact.target.name);
                 let made = |path: Utf8PathBuf| {
                     let path = path.into();
