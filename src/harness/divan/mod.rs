@@ -126,7 +126,8 @@ impl Harness for Divan {
                 counting.is_frugal = true;
             }
             let ended = process.run_to_success(conditions)?;
-            let row = row(&ended.output).map_err(|reason| process.error(&reason, &ended))?;
+            let row = row(&ended.output, in_divan(benchmark).0)
+                .map_err(|reason| process.error(&reason, &ended))?;
             Ok::<_, Error>((process, ended, row))
         };
         let (mut process, mut ended, mut row) = run(request.iterations)?;

@@ -115,7 +115,7 @@ mod tests {
         let cells = [fastest, slowest, median, mean].map(cell).join(" │ ");
         let all = count * usize::try_from(iterations).unwrap();
         let text = format!("╰─ a  {cells} │ {count} │ {all}\n");
-        row(&Output { head: text.into_bytes(), ..Output::default() }).unwrap()
+        row(&Output { head: text.into_bytes(), ..Output::default() }, "b").unwrap()
     }
 
     /// The clock readings of a process whose samples have these durations, after two other readings.

@@ -51,10 +51,18 @@ impl Row {
     }
 }
 
-/// The only line with measurements, or the reason why there is none.
-pub(super) fn row(output: &Output) -> Result<Row, String> {
+/// The measurements of the only benchmark, or the reason why there are none.
+///
+/// The benchmark may print lines like those of the table: Divan prints its name before it runs, and its measurements
+/// afterwards, so that the last ones are Divan's. But each benchmark of this id begins a line of the tree with its name.
+pub(super) fn row(output: &Output, id: &str) -> Result<Row, String> {
+    let name = id.rsplit("::").next().unwrap_or(id);
+    let text = output.to_string();
+    let width = text.lines().find_map(first_width);
+    let is_named = |line: &&str| matches!(node(line), (1.., text) if text.starts_with(name));
+    let named = text.lines().filter(is_named).filter(|line| cells(line, width).is_some());
     match rows(output)[..] {
-        [only] => Ok(only),
+        [.., last] if named.count() < 2 => Ok(last),
         [] => Err("it printed no measurement; does a benchmark with this id \
                           exist?"
             .to_owned()),
@@ -252,7 +260,7 @@ mod tests {
 
     #[test]
     fn table_shows_three_measurements() {
-        let series = row(&output(TABLE)).unwrap().series(3);
+        let series = row(&output(TABLE), "a::inner::a \"name\" │ with bars").unwrap().series(3);
         assert_eq!(series.values, [70.16, 70.32, 1500.0]);
         assert_eq!(series.iterations, [64; 3]);
         assert!((series.resolution - 1.0).abs() < 1e-9, "the coarsest: {}", series.resolution);
@@ -266,7 +274,21 @@ mod tests {
             let table = format!(
                 "{head}╰─ prints  {printed}7.881 µs      │ 41.16 µs      │ 8.512 µs      │ 19.18 µs      │ 3       │ 3\n"
             );
-            let row = row(&output(&table)).unwrap();
+            let row = row(&output(&table), "a::prints").unwrap();
+            assert!((row.fastest.value - 7881.0).abs() < 1e-9, "{printed:?}: {row:?}");
+        }
+    }
+
+    #[test]
+    fn line_like_the_table_that_the_benchmark_prints_is_not_its_measurement() {
+        let head = "a        fastest       │ slowest       │ median        │ mean          │ samples │ iters\n";
+        let line = "1 ns          │ 1 ns          │ 1 ns          │ 1 ns          │ 3       │ 3\n";
+        for printed in [line.to_owned(), format!("\n{line}"), format!("├─ other  {line}{line}")]
+        {
+            let table = format!(
+                "{head}╰─ prints  {printed}7.881 µs      │ 41.16 µs      │ 8.512 µs      │ 19.18 µs      │ 3       │ 3\n"
+            );
+            let row = row(&output(&table), "a::prints").unwrap();
             assert!((row.fastest.value - 7881.0).abs() < 1e-9, "{printed:?}: {row:?}");
         }
     }
@@ -275,7 +297,7 @@ mod tests {
     fn surplus_samples_are_one_measurement_by_their_mean() {
         let table = "a   fastest │ slowest │ median │ mean │ samples │ iters\n\
                      ╰─ b 1 ns    │ 9 ns    │ 2 ns   │ 4 ns │ 16      │ 32\n";
-        let row = row(&output(table)).unwrap();
+        let row = row(&output(table), "a::b").unwrap();
         assert_eq!((row.series(3).values, row.iterations), (vec![4.0], 2));
     }
 
@@ -284,7 +306,7 @@ mod tests {
         let table = "a   fastest │ slowest │ median │ mean │ samples │ iters\n\
                      ╰─ b 1 ns    │ 9 ns    │ 2.5 µs │ 4 µs │ 52      │ 2080\n";
         for requested in [4, 50, 52] {
-            let series = row(&output(table)).unwrap().series(requested);
+            let series = row(&output(table), "a::b").unwrap().series(requested);
             assert_eq!((series.values, series.iterations), (vec![2500.0], vec![40]));
             assert!((series.resolution - 1.0).abs() < 1e-9, "its own: {}", series.resolution);
         }
@@ -296,7 +318,7 @@ mod tests {
         for (table, words) in
             [(&twice[..], "several lines"), ("Timer precision: 30 ns\n", "no measurement")]
         {
-            let reason = row(&output(table)).unwrap_err();
+            let reason = row(&output(table), "a::inner::a \"name\"").unwrap_err();
             assert!(reason.contains(words), "{reason:?} lacks {words:?}");
         }
     }
