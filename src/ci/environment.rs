@@ -200,7 +200,9 @@ impl CiEnvironment {
         } else if let Some(before) = text("/before") {
             let branch = variable("GITHUB_REF_NAME");
             let default = text("/repository/default_branch");
-            (text("/after"), Base::for_push(&before, branch.as_deref(), default))
+            let is_forced = event.0.pointer("/forced").and_then(Value::as_bool) == Some(true);
+            let before = (!is_forced || branch == default).then_some(&*before);
+            (text("/after"), Base::for_push(before, branch.as_deref(), default))
         } else {
             (None, Base::Unknown)
         };
@@ -238,7 +240,7 @@ impl CiEnvironment {
             variable("CI_PIPELINE_SOURCE").is_none_or(|source| source == "push").then_some(())?;
             let before = variable("CI_COMMIT_BEFORE_SHA")?;
             let branch = variable("CI_COMMIT_BRANCH");
-            Some(Base::for_push(&before, branch.as_deref(), variable("CI_DEFAULT_BRANCH")))
+            Some(Base::for_push(Some(&before), branch.as_deref(), variable("CI_DEFAULT_BRANCH")))
         };
         let of_request = || {
             let base = variable("CI_MERGE_REQUEST_DIFF_BASE_SHA").map(Base::Commit);
@@ -299,9 +301,12 @@ impl CiEnvironment {
 
 impl Base {
     /// The base of a push: the commit before it, or for a new branch, where it left the default
-    /// branch.
-    fn for_push(before: &str, branch: Option<&str>, default: Option<String>) -> Self {
-        if before.bytes().any(|byte| byte != b'0') {
+    /// branch. `before` is absent if the branch does not continue it any more: a rebased branch
+    /// also has the changes of the default branch since then.
+    fn for_push(before: Option<&str>, branch: Option<&str>, default: Option<String>) -> Self {
+        if let Some(before) = before
+            && before.bytes().any(|byte| byte != b'0')
+        {
             return Self::Commit(before.to_owned());
         }
         match default {

@@ -68,6 +68,25 @@ fn push_has_the_commit_before_it_as_base() {
 }
 
 #[test]
+fn forced_push_of_a_topic_has_the_point_where_it_left_the_default_branch_as_base() {
+    let (before, after) = (commit('a'), commit('b'));
+    let base = |default: &str, forced: bool| {
+        let event = format!(
+            r#"{{"before":"{before}","after":"{after}","forced":{forced},
+                "repository":{{"default_branch":"{default}"}}}}"#
+        );
+        github(&event).base
+    };
+    let of_main = Base::MergeBase { branch: "main".to_owned(), tip: None };
+    assert_eq!(base("main", true), of_main);
+    let earlier = Base::Commit(before.clone());
+    // The branch of the job is `topic`.
+    for (default, forced) in [("main", false), ("topic", true)] {
+        assert_eq!(base(default, forced), earlier);
+    }
+}
+
+#[test]
 fn merge_queue_and_schedule_have_different_bases() {
     let (base, head) = (commit('a'), commit('b'));
     let queue =
