@@ -185,11 +185,20 @@ fn top_directory(directory: &Path) -> PathBuf {
     }
 }
 
+/// True at or below the top directory of a jj repository.
+fn is_in_jj(directory: &Path) -> bool {
+    std::path::absolute(directory)
+        .is_ok_and(|place| place.ancestors().any(|above| above.join(".jj/repo").exists()))
+}
+
 fn not_a_repository(directory: &Path, error: &git2::Error) -> Error {
     let place = std::path::absolute(directory).unwrap_or_else(|_| directory.to_owned());
     let place = place.display();
     let failure = |what: &str| Error::new(Exit::Usage, format!("{what} {place}"));
     match (error.code(), error.class()) {
+        (ErrorCode::NotFound, _) if is_in_jj(directory) => failure("there is no git repository at or above")
+            .cause("the jj repository there keeps its git repository in .jj")
+            .hint("make it visible to git: jj git colocation enable"),
         (ErrorCode::NotFound, _) => failure("there is no git repository at or above")
             .hint("versions are compared by git revisions: run inside a repository, or make one with: git init"),
         (ErrorCode::Owner, _) => {
