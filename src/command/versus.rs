@@ -39,7 +39,7 @@ pub fn run(args: &VersusArgs) -> Result<Exit> {
     let idle = MachineState::now().disturbances();
     let mut session = Session::new(&project, runner, &console, Rc::new(args.given.clone()));
     session.idle = idle;
-    let measured = listed(&version, &patterns, &mut session).and_then(|implementations| {
+    let measured = listed(&version, &patterns, args, &mut session).and_then(|implementations| {
         let [first, others @ ..] = &implementations.all[..] else { return Ok(None) };
         let request = |other: &Implementation| Request {
             benchmarks: Benchmarks::All,
@@ -103,10 +103,31 @@ fn version_and_patterns(project: &Project, words: &[String]) -> Result<(Version,
 fn listed(
     version: &Version,
     patterns: &[String],
+    args: &VersusArgs,
     session: &mut Session<'_>,
 ) -> Result<Implementations> {
     let mut listed = Some(session.runner.list(version.clone())?);
     let all: Vec<_> = listed.iter().flat_map(ListedVersion::benchmarks).collect();
+    // A branch may be called like the implementation that it adds.
+    if patterns.len() < args.words.len()
+        && select_implementations(&args.words, &all).is_ok()
+        && let Some(last) = args.words.last()
+    {
+        let words = |last: &[&str]| {
+            let words: Vec<&str> = patterns.iter().map(String::as_str).collect();
+            args.given.suggest("versus", &[&words, last].concat(), &[])
+        };
+        return Err(Error::new(Exit::Usage, format!("`{last}` is ambiguous"))
+            .cause("it is a revision, and selects benchmarks of it")
+            .hint(format!(
+                "to compare these benchmarks of the present version: {}",
+                words(&[last, "."])
+            ))
+            .hint(format!(
+                "to compare the others in this revision: {}",
+                words(&[&version.short()])
+            )));
+    }
     let implementations = select_implementations(patterns, &all).map_err(|error| {
         let known = format!("{version} has {} benchmarks", all.len());
         // The last word could have been the version.
