@@ -10,7 +10,7 @@ use std::{
 use super::{Conditions, Executable};
 use crate::{
     error::{Context, Error, Exit, Result},
-    model::{Name, Setup},
+    model::{Name, Setup, variables::is_of_outer_build},
     process::{SetupCommand, inherited_by_executions, run_setup_command, set_up_once},
 };
 
@@ -87,11 +87,14 @@ impl Executable {
         setup: &Setup,
         directory: &Path,
     ) -> SetupCommand {
+        let mut inherited = inherited_by_executions();
+        // With one target directory for both versions, a cargo of a set-up may run the other version's program.
+        inherited.retain(|(name, _)| !is_of_outer_build(&name.to_string_lossy()));
         SetupCommand {
             key: key.to_owned(),
             script: script.to_owned(),
             directory: directory.to_owned(),
-            environment: [inherited_by_executions(), self.variables.clone()].concat(),
+            environment: [inherited, self.variables.clone()].concat(),
             timeout: setup.timeout,
         }
     }
