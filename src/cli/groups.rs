@@ -181,6 +181,12 @@ pub enum FailOn {
 }
 
 impl FailOn {
+    /// True if a CI job that compares nothing fails like one with missing benchmarks. `inconclusive` has another exit code
+    /// for it.
+    pub fn fails_without_comparison(self) -> bool {
+        !matches!(self, Self::Never | Self::Inconclusive)
+    }
+
     /// The counted metric that affects the exit code in addition to time.
     pub fn metric(self) -> Option<Metric> {
         match self {

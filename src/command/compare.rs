@@ -297,6 +297,7 @@ pub fn policy_of_flag(fail_on: FailOn) -> ExitPolicy {
         ignores_regressions: fail_on == FailOn::Never,
         inconclusive: fail_on == FailOn::Inconclusive,
         missing: fail_on == FailOn::Missing,
+        nothing_compared: false,
         metrics: Vec::new(),
     }
 }

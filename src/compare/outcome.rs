@@ -216,7 +216,7 @@ mod tests {
     use super::*;
     use crate::{
         error::Error,
-        report::testing::{benchmark, decided_row, inconclusive, target, version},
+        report::testing::{benchmark, decided_row, inconclusive, removed, target, version},
         verdict::{Repetition, Verdict},
     };
 
@@ -273,6 +273,26 @@ mod tests {
             assert_eq!(Outcome::exit(&outcomes, &ExitPolicy::default()), Exit::Success);
         }
         assert_eq!(skipped(Some(1)).counts().all_words(), "1 skipped, 1 missing in the head");
+    }
+
+    #[test]
+    fn ci_fails_if_it_compared_nothing_that_was_there() {
+        let policy = ExitPolicy { nothing_compared: true, ..ExitPolicy::default() };
+        let exit = |outcomes: &[Outcome]| Outcome::exit(outcomes, &policy);
+        let row = |verdict| DecidedRow::without_metric(&benchmark("a"), verdict);
+        let compared = outcome(vec![row(Verdict::Identical)]);
+        let renamed = Outcome {
+            added: vec![benchmark("new")],
+            removed: vec![removed(benchmark("old"))],
+            ..outcome(vec![])
+        };
+        let skipped = outcome(vec![row(Verdict::Skipped { reason: String::new() })]);
+        for nothing in [renamed.clone(), skipped, outcome(vec![])] {
+            assert_eq!(exit(&[nothing]), Exit::Benchmark);
+        }
+        assert_eq!(exit(&[renamed.clone(), compared]), Exit::Success);
+        let first = Outcome { removed: vec![], ..renamed };
+        assert_eq!(exit(&[first]), Exit::Success, "there was nothing to compare it with");
     }
 
     #[test]

@@ -16,6 +16,9 @@ pub struct ExitPolicy {
     pub inconclusive: bool,
     /// True if benchmarks that are [missing](Counts::missing) in the head also fail.
     pub missing: bool,
+    /// True if comparisons of nothing at all fail too. The first benchmarks of a repository have nothing to be compared
+    /// with.
+    pub nothing_compared: bool,
     /// The counted metrics that affect the exit code beside times. If nothing was timed, all do.
     pub metrics: Vec<Metric>,
 }
@@ -31,6 +34,7 @@ impl ExitPolicy {
             Exit::Regression
         } else if any(|counts| counts.failed + counts.failed_targets > 0)
             || self.missing && any(|counts| counts.missing > 0)
+            || self.nothing_compared && all.iter().all(Counts::compare_nothing_that_was_there)
         {
             Exit::Benchmark
         } else if self.inconclusive
@@ -131,6 +135,12 @@ impl Counts {
             self.with_verdict(*kind) + targets > 0
         };
         VerdictKind::ALL.into_iter().find(is_there)
+    }
+
+    /// True if no benchmark was compared, although the base may have some.
+    fn compare_nothing_that_was_there(&self) -> bool {
+        let is_first = self.added > 0 && self.removed == 0 && self.rows() == 0;
+        self.skipped == self.rows() && !is_first
     }
 
     /// The total number of rows.

@@ -24,6 +24,7 @@ use crate::{
     log,
     report::{Report, render::fenced},
     secrets,
+    verdict::ExitPolicy,
 };
 
 /// The files of the report, in all formats that have one.
@@ -223,7 +224,8 @@ impl<'c> Job<'c> {
     /// Publishes a comparison that another job or machine made, and decides the exit code.
     pub fn publish_finished(&mut self, comparison: &Comparisons, fail_on: FailOn) -> Result<Exit> {
         let fail_on = if self.is_advisory() { FailOn::Never } else { fail_on };
-        let policy = policy_of_flag(fail_on);
+        let nothing_compared = fail_on.fails_without_comparison();
+        let policy = ExitPolicy { nothing_compared, ..policy_of_flag(fail_on) };
         let exit = comparison.exit(&policy);
         let page = page(comparison, &self.environment.links, SUMMARY_ROOM);
         Console::result(&page)?;

@@ -23,6 +23,7 @@ use crate::{
     project::Project,
     report::compare::{CompareReport, ComparisonReport},
     shared::SharedVariables,
+    verdict::ExitPolicy,
 };
 
 pub fn run(args: &CiArgs, shared: &SharedVariables) -> Result<Exit> {
@@ -106,7 +107,10 @@ fn compare_and_publish(
     let policy = if job.is_advisory() {
         compare::policy_of_flag(FailOn::Never)
     } else {
-        compare::policy(&project, &args.verdict)
+        // Another part may have compared something.
+        let nothing_compared =
+            args.verdict.fail_on.fails_without_comparison() && args.experiment.partition.is_none();
+        ExitPolicy { nothing_compared, ..compare::policy(&project, &args.verdict) }
     };
     let (exit, ignores_regressions) =
         (Outcome::exit(&outcomes, &policy), policy.ignores_regressions);
