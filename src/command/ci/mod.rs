@@ -108,8 +108,9 @@ fn compare_and_publish(
         compare::policy_of_flag(FailOn::Never)
     } else {
         // Another part may have compared something.
+        let fail_on = args.verdict.fail_on.unwrap_or_default();
         let nothing_compared =
-            args.verdict.fail_on.fails_without_comparison() && args.experiment.partition.is_none();
+            fail_on.fails_without_comparison() && args.experiment.partition.is_none();
         ExitPolicy { nothing_compared, ..compare::policy(&project, &args.verdict) }
     };
     let (exit, ignores_regressions) =
