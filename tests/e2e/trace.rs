@@ -113,7 +113,7 @@ impl Program {
         let [plan_file, account] = ["plan", "account"].map(|name| self.path().join(name));
         fs::write(&plan_file, serde_json::to_vec(&plan).unwrap()).unwrap();
         let mut tracer = Command::new(env!("CARGO_BIN_EXE_cargo-rbench"));
-        tracer.arg0(TRACER).arg(plan_file).arg(ahead.to_string());
+        tracer.arg0(TRACER).arg("").arg(plan_file).arg(ahead.to_string());
         tracer.arg(self.path().join(name)).args(arguments);
         tracer.current_dir(self.path()).env("ASKED", "1").stdin(File::create(&account).unwrap());
         tracer.env(RUNNER_PORT, PORT.to_string());

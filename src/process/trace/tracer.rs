@@ -44,8 +44,8 @@ const STACK: usize = 1 << 20;
 /// Distance below the stack pointer from which on a thread's stack is unused, in bytes.
 const UNUSED: u64 = 256;
 
-/// The program name that selects the tracer. Its arguments: the file with the [`Plan`], the clock's lead
-/// ([`Tracing::ahead`]), the file of its standard input, and the program to trace with its arguments.
+/// The program name that selects the tracer. Its arguments: the file of the standard input, empty if there is none, the
+/// file with the [`Plan`], the clock's lead ([`Tracing::ahead`]), and the program to trace with its arguments.
 pub const TRACER: &str = "cargo-rbench-tracer";
 
 /// The command in which a tracer runs `program`, and the reader of its report. Arguments added to the command go to the
