@@ -579,9 +579,10 @@ fn brief(message: &str) -> String {
         let place = place.trim_end_matches(':');
         let words = lines.get(at + 1).copied().unwrap_or("it panicked");
         let cause = cause.split(';').next().unwrap_or_default().trim_end_matches(':');
-        let text = match cause.contains(words) {
-            true => cause.to_owned(),
-            false => format!("{cause}: {words} ({place})"),
+        let text = if cause.contains(words) {
+            cause.to_owned()
+        } else {
+            format!("{cause}: {words} ({place})")
         };
         return shorten(&escape_untrusted(&text), LONGEST_FAILURE);
     }
