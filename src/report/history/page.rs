@@ -143,16 +143,16 @@ impl Report for HistoryReport {
             remarks.push(Block::Paragraph(vec![Text::from(lacking).command(all)]));
             self.benchmarks.iter().map(BenchmarkHistory::without_versions).collect()
         };
-        let mut changes = self.compared();
-        if !changes.is_empty() {
-            changes.insert(0, Block::heading("What comparisons showed to have changed"));
-        }
-        changes.push(Block::heading("What is suspected to have changed"));
-        changes.extend(self.event_blocks());
+        let section = |title: &str, blocks| format!("<h2>{title}</h2>\n{}", section_blocks(blocks));
+        let mut changes = match self.compared() {
+            compared if compared.is_empty() => String::new(),
+            compared => section("What comparisons showed to have changed", compared),
+        };
+        changes += &section("What is suspected to have changed", self.event_blocks());
         let head = header("history", &Text::from(&*title), &lead);
         let body = Page {
             head: head + &section_blocks(self.warning_blocks()),
-            changes: section_blocks(changes),
+            changes,
             rows: self.page_rows(),
             remarks: section_blocks(remarks),
         };
