@@ -290,7 +290,7 @@ fn others() -> Vec<Shape> {
                 "#![feature(test)]\nextern crate test;\n\n#[bench]\nfn sum(b: &mut test::Bencher) {\n    b.iter(zoo::sum);\n}\n",
             )
             .replace("Cargo.toml", "harness = false\n", "")
-            .run("list .", exit(3).has("E0554").has("+nightly")),
+            .run("list .", exit(3).has("stable toolchain").has("+nightly")),
         Shape::new("libtest without #[bench]", "a [[bench]] that lacks `harness = false`")
             .quick()
             .replace("Cargo.toml", "harness = false\n", "")
