@@ -13,7 +13,6 @@
 use std::{
     collections::BTreeSet,
     fs, io,
-    os::unix::ffi::OsStrExt as _,
     path::{Path, PathBuf},
     process::Command,
     sync::OnceLock,
@@ -256,8 +255,8 @@ impl BuildEnv<'_> {
         let home = self.cache_dirs.compilation(&wanted.key);
         files::remove_directory(&home)?;
         self.begin(&home, source, None)?;
-        let what = || format!("cannot link {} to {}", from.display(), home.display());
-        link_compilation(from, &home).context(Exit::Build, what)?;
+        let what = || format!("cannot copy {} to {}", from.display(), home.display());
+        copy_compilation(from, &home).context(Exit::Build, what)?;
         let record = record.clone().moved([from, &home], source.version.short());
         self.note(&format!(
             "{} is not compiled: it differs from {} in no file that compiling reads",
@@ -820,8 +819,8 @@ fn filter_of(home: &Path) -> String {
     name.rsplit('-').next().unwrap_or_default().to_owned()
 }
 
-/// Makes all that a compilation made appear in the directory of another one too, but not what benchmarks wrote beside it.
-fn link_compilation(from: &Path, to: &Path) -> io::Result<()> {
+/// Copies all that a compilation made to the directory of another one, but not what benchmarks wrote beside it.
+fn copy_compilation(from: &Path, to: &Path) -> io::Result<()> {
     for file in fs::read_dir(from)? {
         let file = file?;
         if file.file_type()?.is_file() && file.file_name() != RECORD {
@@ -829,7 +828,7 @@ fn link_compilation(from: &Path, to: &Path) -> io::Result<()> {
         }
     }
     for part in [RECIPES, wrapper::SHIMS] {
-        link_directory(&from.join(part), &to.join(part))?;
+        copy_directory(&from.join(part), &to.join(part), &|_| true)?;
     }
     let (from, to) = (from.join("target"), to.join("target"));
     // Cargo makes this directory for benchmarks.
@@ -837,24 +836,8 @@ fn link_compilation(from: &Path, to: &Path) -> io::Result<()> {
         fs::create_dir_all(to.join("tmp"))?;
     }
     for profile in profiles(&from)? {
-        link_directory(&profile, &to.join(profile.strip_prefix(&from).unwrap_or(&profile)))?;
-    }
-    Ok(())
-}
-
-/// Makes all files below a directory appear below another one too. Cargo and rustc replace files instead of writing to
-/// them.
-fn link_directory(from: &Path, to: &Path) -> io::Result<()> {
-    fs::create_dir_all(to)?;
-    for entry in fs::read_dir(from)? {
-        let entry = entry?;
-        let (from, to) = (entry.path(), to.join(entry.file_name()));
-        let kind = entry.file_type()?;
-        if kind.is_dir() {
-            link_directory(&from, &to)?;
-        } else if kind.is_file() && !to.exists() {
-            fs::hard_link(&from, &to)?;
-        }
+        let place = to.join(profile.strip_prefix(&from).unwrap_or(&profile));
+        copy_directory(&profile, &place, &|_| true)?;
     }
     Ok(())
 }
@@ -893,7 +876,8 @@ fn copy_directory(from: &Path, to: &Path, is_meant: &dyn Fn(&str) -> bool) -> io
             }
             fs::copy(&from, &to)?;
             let modified = entry.metadata()?.modified()?;
-            fs::File::options().write(true).open(&to)?.set_modified(modified)?;
+            // Also of a file that nobody may write.
+            fs::File::open(&to)?.set_modified(modified)?;
         }
     }
     Ok(())
@@ -929,7 +913,9 @@ fn note_generated(home: &Path, checkout: &Path, before: &BTreeSet<String>) -> Re
     let added: Vec<(String, Digest)> = files_in(checkout)
         .into_iter()
         .filter(|path| !before.contains(path))
-        .filter_map(|path| content_digest(&checkout.join(&path)).map(|digest| (path, digest)))
+        .filter_map(|path| {
+            files::content_digest(&checkout.join(&path)).map(|digest| (path, digest))
+        })
         .collect();
     if added.is_empty() { Ok(()) } else { files::write_json(&home.join(GENERATED), &added) }
 }
@@ -937,17 +923,7 @@ fn note_generated(home: &Path, checkout: &Path, before: &BTreeSet<String>) -> Re
 /// True if all files that the compilation in `home` added to its checkout still exist with the same contents.
 fn has_generated(home: &Path, checkout: &Path) -> bool {
     let added: Vec<(String, Digest)> = files::read_json(&home.join(GENERATED)).unwrap_or_default();
-    added.iter().all(|(path, known)| content_digest(&checkout.join(path)) == Some(*known))
-}
-
-/// The digest of a file or of a link's target; `None` if there is neither.
-fn content_digest(path: &Path) -> Option<Digest> {
-    let kind = fs::symlink_metadata(path).ok()?.file_type();
-    if kind.is_symlink() {
-        return Some(Digest::compute(fs::read_link(path).ok()?.as_os_str().as_bytes()));
-    }
-    // Reading a pipe would never end.
-    kind.is_file().then(|| fs::read(path).ok()).flatten().map(|contents| Digest::compute(&contents))
+    added.iter().all(|(path, known)| files::content_digest(&checkout.join(path)) == Some(*known))
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::{
     collections::HashMap,
     fs,
     io::{self, Write},
-    os::unix::fs::symlink,
+    os::unix::fs::{PermissionsExt as _, symlink},
     path::{Path, PathBuf},
     time::SystemTime,
 };
@@ -188,6 +188,24 @@ impl RealPaths {
     }
 }
 
+/// The digest of what a file contains, and of who may execute it, which git keeps of the permissions.
+pub fn digest_of_file(path: &Path, data: &fs::Metadata) -> io::Result<Digest> {
+    let mut bytes = fs::read(path)?;
+    bytes.extend((data.permissions().mode() & 0o111).to_ne_bytes());
+    Ok(Digest::compute(&bytes))
+}
+
+/// The digest of a file, or of where a link leads; `None` if it is neither.
+pub fn content_digest(path: &Path) -> Option<Digest> {
+    let data = fs::symlink_metadata(path).ok()?;
+    if data.is_symlink() {
+        let target = fs::read_link(path).ok()?;
+        return Some(Digest::compute(&[b"->", target.as_os_str().as_encoded_bytes()].concat()));
+    }
+    // Reading a pipe would never end.
+    data.is_file().then(|| digest_of_file(path, &data).ok()).flatten()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -282,5 +300,16 @@ mod tests {
         fs::write(directory.path().join("file"), "").unwrap();
         let error = write_whole(&directory.path().join("file/x"), b"").unwrap_err();
         assert!(error.to_string().starts_with("cannot write "), "{error}");
+    }
+
+    #[test]
+    fn pipe_has_no_contents_and_is_not_waited_for() {
+        let directory = tempfile::tempdir().unwrap();
+        let pipe = directory.path().join("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status().unwrap();
+        assert!(made.success());
+        assert_eq!(content_digest(&pipe), None);
+        fs::write(directory.path().join("file"), "").unwrap();
+        assert!(content_digest(&directory.path().join("file")).is_some());
     }
 }

@@ -6,12 +6,14 @@
 use std::{
     collections::BTreeMap,
     fs,
-    os::unix::fs::{MetadataExt as _, PermissionsExt as _},
+    os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
 };
 
 use rbench_code::elf::Digest;
 use serde::{Deserialize, Serialize};
+
+use super::files;
 
 /// The files of a checkout that were read since it was written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,7 +30,6 @@ impl ReadFiles {
     /// git was asked, whose answers are about the commit.
     pub fn find(checkout: &Path, known: &[PathBuf]) -> Option<Self> {
         let all = walk(checkout)?;
-        let is_of_git = |path: &Path| path.components().any(|part| part.as_os_str() == ".git");
         let is_read = |path: &PathBuf| {
             let found = fs::symlink_metadata(checkout.join(path)).ok();
             // Nobody says when a link was followed.
@@ -39,15 +40,17 @@ impl ReadFiles {
         if !tells || known.is_empty() || read.iter().any(|path| is_of_git(path)) {
             return None;
         }
-        let digested =
-            read.into_iter().map(|path| Some((path.clone(), digest(&checkout.join(path))?)));
+        let digested = read
+            .into_iter()
+            .map(|path| Some((path.clone(), files::content_digest(&checkout.join(path))?)));
         Some(Self { read: digested.collect::<Option<_>>()?, names: names(&all) })
     }
 
     /// True if all that was read is the same in this checkout.
     pub fn are_in(&self, checkout: &Path) -> bool {
-        let is_same =
-            |(path, known): (&PathBuf, &Digest)| digest(&checkout.join(path)) == Some(*known);
+        let is_same = |(path, known): (&PathBuf, &Digest)| {
+            files::content_digest(&checkout.join(path)) == Some(*known)
+        };
         walk(checkout).is_some_and(|all| names(&all) == self.names) && self.read.iter().all(is_same)
     }
 }
@@ -57,6 +60,11 @@ fn is_marked_unread(found: &fs::Metadata) -> bool {
     found.atime() == 0 && found.atime_nsec() == 0
 }
 
+/// True for files in the directory of git.
+fn is_of_git(path: &Path) -> bool {
+    path.components().any(|part| part.as_os_str() == ".git")
+}
+
 /// True for files that only people and services read.
 fn is_document(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "md") || path.starts_with(".github")
@@ -64,9 +72,7 @@ fn is_document(path: &Path) -> bool {
 
 fn names(all: &[PathBuf]) -> Digest {
     let mut names: Vec<&Path> = all.iter().map(PathBuf::as_path).collect();
-    names.retain(|path| {
-        !is_document(path) && !path.components().any(|part| part.as_os_str() == ".git")
-    });
+    names.retain(|path| !is_document(path) && !is_of_git(path));
     let bytes: Vec<&[u8]> = names.iter().map(|path| path.as_os_str().as_encoded_bytes()).collect();
     Digest::compute(&bytes.join(&0))
 }
@@ -88,18 +94,6 @@ fn walk(directory: &Path) -> Option<Vec<PathBuf>> {
     }
     found.sort();
     Some(found)
-}
-
-/// The digest of what a file contains and who may execute it, or of where a link leads; `None` if it is neither.
-fn digest(path: &Path) -> Option<Digest> {
-    let found = fs::symlink_metadata(path).ok()?;
-    if found.is_symlink() {
-        let target = fs::read_link(path).ok()?;
-        return Some(Digest::compute(&[b"->", target.as_os_str().as_encoded_bytes()].concat()));
-    }
-    let mut bytes = fs::read(path).ok().filter(|_| found.is_file())?;
-    bytes.extend((found.permissions().mode() & 0o111).to_ne_bytes());
-    Some(Digest::compute(&bytes))
 }
 
 #[cfg(test)]

@@ -223,7 +223,7 @@ fn show_and_log(mut stderr: impl Read, log: File, observer: &dyn Observer) -> io
 /// Writes lines as a terminal shows them in the end: what a carriage return lets cargo overwrite is a progress bar.
 struct WithoutProgress<W> {
     log: W,
-    /// The present line as far as it is known.
+    /// What cargo has written of the present line.
     line: Vec<u8>,
 }
 

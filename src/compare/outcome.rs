@@ -158,9 +158,11 @@ impl Outcome {
         self.explainable.extend(other.explainable);
         self.added.extend(other.added);
         self.removed.extend(other.removed);
-        self.idle.extend(
-            other.idle.into_iter().filter(|one| !self.idle.contains(one)).collect::<Vec<_>>(),
-        );
+        for idle in other.idle {
+            if !self.idle.contains(&idle) {
+                self.idle.push(idle);
+            }
+        }
         self.failed_targets.extend(other.failed_targets);
     }
 

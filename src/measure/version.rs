@@ -5,7 +5,6 @@ use std::{
     collections::{BTreeMap, BTreeSet, HashSet, btree_map::Entry},
     ffi::OsString,
     fs, io,
-    os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
 };
 
@@ -457,12 +456,7 @@ fn state(path: &Path, is_opened: bool) -> FileState {
     if !found.is_file() {
         return FileState::Other;
     }
-    // Of the permissions, git keeps who may execute it.
-    let mode = found.permissions().mode() & 0o111;
-    fs::read(path).map_or(FileState::Other, |mut bytes| {
-        bytes.extend(mode.to_ne_bytes());
-        FileState::File(Digest::compute(&bytes))
-    })
+    files::digest_of_file(path, &found).map_or(FileState::Other, FileState::File)
 }
 
 /// Digest of the names in a directory.
@@ -477,7 +471,7 @@ fn names(directory: &Path) -> Option<Digest> {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::symlink;
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
 
     use super::*;
 

@@ -64,7 +64,7 @@ pub fn bencher(values: &[ExportedValue]) -> Result<String> {
                 .cause(reason)
                 .hint("leave the benchmark out: --filter; its results are stored"));
         }
-        // Bencher has measures of its own, with their units.
+        // Bencher knows these measures, and their units.
         let (measure, unit) = match &*metric.name {
             "wall" => ("latency", 1.0),
             "compile-time" => ("build-time", 1e9),
