@@ -153,12 +153,14 @@ impl BuildEnv<'_> {
         if let Some(salt) = salt {
             environment.set(wrapper::SALT_VARIABLE, salt.to_string());
         }
-        let mut overrides = config::vendored_sources(
-            source.checkout,
-            &self.workspace,
+        let (checkout, workspace) = (source.checkout, &self.workspace);
+        let mut overrides = self.configs.own_settings(checkout, workspace);
+        overrides.extend(config::relative_paths(
+            checkout,
+            workspace,
             &self.cache_dirs.source_path(),
-        );
-        overrides.extend(self.configs.own_profiles(source.checkout, &self.workspace));
+        ));
+        overrides.extend(self.configs.own_build_dir(&self.cache_dirs.target_path()));
         let CompileSettings { toolchain, rustflags, cargo_args, .. } =
             self.settings_of(source.version);
         overrides.extend(self.configs.add_rustflags(

@@ -5,7 +5,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     ffi::{OsStr, OsString},
     fs,
-    path::{Component, Path, PathBuf},
+    path::{Path, PathBuf},
 };
 
 use toml::{Table, Value};
@@ -21,6 +21,15 @@ const WITHOUT_EFFECT: &str = "
 const WITHOUT_EFFECT_IN_BUILD: &str = "build-dir incremental jobs target-dir";
 /// The table with the sources of dependencies. A lock file determines the dependencies' contents.
 const SOURCES: &str = "source";
+
+/// A variable of an `[env]` table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConfiguredVariable {
+    /// Its value, absolute if the table says that it is a path relative to the file.
+    pub value: OsString,
+    /// True if it overrides a variable that is already set.
+    pub force: bool,
+}
 
 /// The config files outside of one repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,33 +89,60 @@ impl ConfigFiles {
             .filter(|program| !program.is_empty())
     }
 
-    /// The profile settings in the config files of a version, as arguments for `--config`, where files above the
+    /// The profiles and variables in the config files of a version, as arguments for `--config`, where files above the
     /// repository set them too. Those files are passed by `--config` and would take precedence otherwise. `workspace`
     /// is a directory of `checkout`.
-    pub fn own_profiles(&self, checkout: &Path, workspace: &Path) -> Vec<String> {
-        let profiles = |path: &Path| -> Vec<Value> {
-            tables(path).into_iter().filter_map(|(_, mut table)| table.remove("profile")).collect()
+    pub fn own_settings(&self, checkout: &Path, workspace: &Path) -> Vec<String> {
+        let settings_in = |path: &Path| -> Vec<Value> {
+            let settings = tables(path).into_iter().map(|(_, mut table)| {
+                table.retain(|name, _| matches!(name, "env" | "profile"));
+                Value::Table(table)
+            });
+            settings.collect()
         };
-        let above: Vec<Value> = self.above.iter().flat_map(|path| profiles(path)).collect();
+        let above: Vec<Value> = self.above.iter().flat_map(|path| settings_in(path)).collect();
         let is_above = |keys: &[String]| {
-            above.iter().any(|profiles| {
-                keys.iter().try_fold(profiles, |value, key| value.get(key.as_str())).is_some()
+            above.iter().any(|settings| {
+                keys.iter().try_fold(settings, |value, key| value.get(key.as_str())).is_some()
             })
         };
         let mut settings = Vec::new();
         // The last of several equal keys takes precedence: it has to be that of the nearest file.
         for below in workspace.ancestors().collect::<Vec<_>>().into_iter().rev() {
             let file = config_file(&checkout.join(below).join(".cargo"));
-            for profile in file.iter().flat_map(|path| profiles(path)).rev() {
-                leaves(&profile, &mut Vec::new(), &mut |keys, value| {
+            for own in file.iter().flat_map(|path| settings_in(path)).rev() {
+                leaves(&own, &mut Vec::new(), &mut |keys, value| {
                     // The JSON form of these values is valid TOML.
                     if let (true, Ok(value)) = (is_above(keys), serde_json::to_string(value)) {
-                        settings.push(format!("profile.{}={value}", dotted(keys)));
+                        settings.push(format!("{}={value}", dotted(keys)));
                     }
                 });
             }
         }
         settings
+    }
+
+    /// An argument for `--config` that makes `target_dir` the directory of intermediate files, if a file above the
+    /// repository names another one, which all versions would share: it takes precedence over a variable.
+    pub fn own_build_dir(&self, target_dir: &Path) -> Option<String> {
+        let mut tables = self.above.iter().flat_map(|path| tables(path));
+        let is_above = tables.any(|(_, table)| {
+            table.get("build").is_some_and(|build| build.get("build-dir").is_some())
+        });
+        let directory = serde_json::to_string(target_dir.to_str()?).ok()?;
+        is_above.then(|| format!("build.build-dir={directory}"))
+    }
+
+    /// The variables that the config files set for a version whose workspace is `workspace`, a directory of `checkout`.
+    pub fn variables(
+        &self,
+        checkout: &Path,
+        workspace: &Path,
+    ) -> BTreeMap<String, ConfiguredVariable> {
+        let (own, outside): (Vec<_>, Vec<_>) =
+            self.seen_from(workspace).into_iter().partition(|file| file.starts_with(checkout));
+        let above = self.above.iter().rev().cloned();
+        variables_in(own.into_iter().chain(above).chain(outside))
     }
 
     /// Adds flags for rustc to those of the user, wherever these come from: cargo takes the flags of one source only.
@@ -204,6 +240,44 @@ fn program_in(path: &Path, name: &str) -> Option<OsString> {
     })
 }
 
+/// The variables that the config files of a checkout itself set, as seen from `workspace` in it.
+pub fn variables_of_checkout(
+    checkout: &Path,
+    workspace: &Path,
+) -> BTreeMap<String, ConfiguredVariable> {
+    let own = workspace.ancestors().take_while(|directory| directory.starts_with(checkout));
+    variables_in(own.filter_map(|directory| config_file(&directory.join(".cargo"))))
+}
+
+/// The variables that cargo takes from these config files, the first of which has the highest precedence.
+pub fn variables_in(
+    files: impl IntoIterator<Item = PathBuf>,
+) -> BTreeMap<String, ConfiguredVariable> {
+    let mut all = BTreeMap::new();
+    for (path, table) in files.into_iter().flat_map(|path| tables(&path)) {
+        // A relative value refers to the directory that has `.cargo`, also in a file that another one includes.
+        let root = path.parent().and_then(Path::parent).unwrap_or(Path::new(""));
+        for (name, variable) in variables_of(&table, root) {
+            all.entry(name).or_insert(variable);
+        }
+    }
+    all
+}
+
+/// The variables of the table `env` of a configuration whose relative values refer to `root`.
+pub fn variables_of(
+    config: &Table,
+    root: &Path,
+) -> impl Iterator<Item = (String, ConfiguredVariable)> {
+    let set = config.get("env").and_then(Value::as_table).into_iter().flatten();
+    set.filter_map(move |(name, set)| {
+        let is = |key: &str| set.get(key).and_then(Value::as_bool) == Some(true);
+        let value = set.get("value").unwrap_or(set).as_str()?;
+        let value = if is("relative") { root.join(value).into() } else { value.into() };
+        Some((name.clone(), ConfiguredVariable { value, force: is("force") }))
+    })
+}
+
 /// The tables of a config file, followed by those of the files that it includes.
 fn tables(path: &Path) -> Vec<(PathBuf, Table)> {
     let mut found = Vec::new();
@@ -236,7 +310,11 @@ fn included(table: &Table) -> Vec<String> {
 }
 
 /// Calls `found` with the keys and value of every string, number and boolean in `value`.
-fn leaves(value: &Value, keys: &mut Vec<String>, found: &mut impl FnMut(&[String], &Value)) {
+pub(super) fn leaves(
+    value: &Value,
+    keys: &mut Vec<String>,
+    found: &mut impl FnMut(&[String], &Value),
+) {
     match value {
         Value::Table(table) => {
             for (key, value) in table {
@@ -270,42 +348,46 @@ fn remove<'a>(table: &mut Table, left_out: impl Iterator<Item = &'a str>) {
     table.retain(|_, value| value.as_table().is_none_or(|table| !table.is_empty()));
 }
 
-/// Settings for cargo's `--config` that override the relative source directories in the config files of `workspace`, a
-/// directory of the checkout, and of those above it. `at` is the path at which cargo sees the checkout, the same for
-/// all versions.
+/// Settings for cargo's `--config` that override the relative paths in the config files of `workspace`, a directory of
+/// the checkout, and of those above it: of sources, of patches and of variables. `at` is the path at which cargo sees
+/// the checkout, the same for all versions.
 ///
-/// Cargo resolves a relative directory in a config file, as `cargo vendor` writes it, relative to the checkout's own
-/// path. This path would appear in every panic message of such a crate, and would differ between versions.
-pub fn vendored_sources(checkout: &Path, workspace: &Path, at: &Path) -> Vec<String> {
-    let mut directories = BTreeMap::new();
+/// Cargo resolves a relative path in a config file relative to the checkout's own path. This path would appear in every
+/// panic message of such a crate, and would differ between versions; a package of the repository would be another
+/// package by it.
+pub fn relative_paths(checkout: &Path, workspace: &Path, at: &Path) -> Vec<String> {
+    let mut paths = BTreeMap::new();
     // The config file nearest to the workspace takes precedence, so it comes last.
     for below in workspace.ancestors().collect::<Vec<_>>().into_iter().rev() {
-        for (source, directory) in relative_directories(&checkout.join(below)) {
-            directories.insert(source, at.join(below).join(directory));
+        let file = config_file(&checkout.join(below).join(".cargo"));
+        for (file, table) in file.iter().flat_map(|file| tables(file)).rev() {
+            let root = file.parent().and_then(Path::parent);
+            let Some(root) = root.and_then(|root| root.strip_prefix(checkout).ok()) else {
+                continue;
+            };
+            leaves(&Value::Table(table.clone()), &mut Vec::new(), &mut |keys, value| {
+                let is_relative = match keys.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+                    ["source", _, "directory" | "local-registry"] | ["patch", _, _, "path"] => true,
+                    ["env", name, "value"] => {
+                        let set = table.get("env").and_then(|variables| variables.get(name));
+                        let relative = set.and_then(|set| set.get("relative"));
+                        relative.and_then(Value::as_bool) == Some(true)
+                    }
+                    _ => false,
+                };
+                if let (true, Some(path)) = (is_relative, value.as_str().map(Path::new))
+                    && path.is_relative()
+                {
+                    paths.insert(dotted(keys), at.join(root).join(path));
+                }
+            });
         }
     }
-    let setting = |(source, directory): (String, PathBuf)| {
+    let setting = |(keys, path): (String, PathBuf)| {
         // A JSON string is a TOML string.
-        let directory = serde_json::to_string(directory.to_str()?).ok()?;
-        Some(format!("source.{}.directory={directory}", dotted(&[source])))
+        Some(format!("{keys}={}", serde_json::to_string(path.to_str()?).ok()?))
     };
-    directories.into_iter().filter_map(setting).collect()
-}
-
-/// The names and relative directories of the sources in the config file of `directory`.
-fn relative_directories(directory: &Path) -> Vec<(String, String)> {
-    let file = config_file(&directory.join(".cargo"));
-    let text = file.and_then(|file| fs::read_to_string(file).ok()).unwrap_or_default();
-    let Ok(config) = text.parse::<Table>() else { return Vec::new() };
-    let sources = config.get("source").and_then(Value::as_table);
-    let relative = |(name, source): (&String, &Value)| {
-        let directory = source.get("directory")?.as_str()?;
-        let inside = Path::new(directory).components().all(|part| {
-            matches!(part, Component::Normal(_) | Component::CurDir | Component::ParentDir)
-        });
-        inside.then(|| (name.clone(), directory.to_owned()))
-    };
-    sources.into_iter().flatten().filter_map(relative).collect()
+    paths.into_iter().filter_map(setting).collect()
 }
 
 #[cfg(test)]
@@ -385,18 +467,18 @@ mod tests {
     }
 
     #[test]
-    fn own_profiles_repeats_settings_that_files_above_have() {
+    fn own_settings_repeats_what_files_above_set() {
         let profile = |text: &str| format!("[profile.bench]\n{text}\n");
         let place = ConfigLocation::with(&[
             ("user/.cargo/config.toml", &profile("lto = true\npackage.'*'.debug = 1\n")),
             ("tree/.cargo/config.toml", &profile("lto = 'off'\nopt-level = 2\n")),
             ("tree/a/.cargo/config", &profile("lto = 'thin'\npackage.'*'.debug = 0\n")),
         ]);
-        let own = |configs: &ConfigFiles| configs.own_profiles(&place.path("tree"), Path::new("a"));
+        let own = |configs: &ConfigFiles| configs.own_settings(&place.path("tree"), Path::new("a"));
         let expected = [
-            r#"profile."bench"."lto"="off""#,
-            r#"profile."bench"."lto"="thin""#,
-            r#"profile."bench"."package"."*"."debug"=0"#,
+            r#""profile"."bench"."lto"="off""#,
+            r#""profile"."bench"."lto"="thin""#,
+            r#""profile"."bench"."package"."*"."debug"=0"#,
         ];
         assert_eq!(own(&place.configs()), expected);
         fs::remove_file(place.path("user/.cargo/config.toml")).unwrap();
@@ -455,29 +537,66 @@ mod tests {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, text).unwrap();
         }
-        vendored_sources(checkout.path(), Path::new("a/b"), Path::new("/at/src"))
+        relative_paths(checkout.path(), Path::new("a/b"), Path::new("/at/src"))
     }
 
     #[test]
-    fn vendored_sources_come_from_the_nearest_config_file() {
+    fn relative_paths_come_from_the_nearest_config_file() {
         let top = "[source.crates-io]\nreplace-with = 'v'\n[source.v]\ndirectory = 'vendor'\n\
                    [source.'git+https://x']\ndirectory = 'git'\n";
         assert_eq!(
             overrides_of(&[(".cargo/config.toml", top), ("c/.cargo/config.toml", "[source")]),
             [
-                "source.\"git+https://x\".directory=\"/at/src/git\"",
-                "source.\"v\".directory=\"/at/src/vendor\""
+                r#""source"."git+https://x"."directory"="/at/src/git""#,
+                r#""source"."v"."directory"="/at/src/vendor""#
             ]
         );
         let nearer = "[source.v]\ndirectory = 'third party'\n";
         assert_eq!(
             overrides_of(&[(".cargo/config.toml", top), ("a/.cargo/config", nearer)])[1],
-            "source.\"v\".directory=\"/at/src/a/third party\""
+            r#""source"."v"."directory"="/at/src/a/third party""#
         );
     }
 
     #[test]
-    fn vendored_sources_ignore_absolute_directories() {
+    fn relative_paths_of_patches_variables_and_included_files_are_those_of_cargo() {
+        let files = [
+            ("a/.cargo/config.toml", "include = 'more.toml'\n[patch.crates-io]\nx.path = '../x'\n"),
+            ("a/.cargo/more.toml", "[env]\nD = { value = 'data', relative = true }\nE = 'text'\n"),
+        ];
+        assert_eq!(
+            overrides_of(&files),
+            [
+                r#""env"."D"."value"="/at/src/a/data""#,
+                r#""patch"."crates-io"."x"."path"="/at/src/a/../x""#
+            ]
+        );
+    }
+
+    #[test]
+    fn variables_come_from_the_nearest_file_and_from_those_that_it_includes() {
+        let more = "[env]\nA = 'more'\nB = { value = 'b', relative = true, force = true }\n";
+        let place = ConfigLocation::with(&[
+            ("user/.cargo/config.toml", "[env]\nA = 'above'\nC = 'above'\n"),
+            ("home/config.toml", "[env]\nC = 'home'\nD = 'home'\n"),
+            ("cache/tree/.cargo/config.toml", "include = ['more.toml']\n[env]\nA = 'own'\n"),
+            ("cache/tree/.cargo/more.toml", more),
+        ]);
+        let tree = place.path("cache/tree");
+        let all = place.configs().variables(&tree, &tree.join("a"));
+        let plain = |value: &str| ConfiguredVariable { value: value.into(), force: false };
+        let b = ConfiguredVariable { value: tree.join("b").into(), force: true };
+        let own = [("A", plain("own")), ("B", b)];
+        let outside = [("C", plain("above")), ("D", plain("home"))];
+        let map = |all: &[(&str, ConfiguredVariable)]| -> BTreeMap<String, ConfiguredVariable> {
+            all.iter().map(|(name, set)| ((*name).to_owned(), set.clone())).collect()
+        };
+        assert_eq!(all, map(&[own.clone(), outside].concat()));
+        assert_eq!(variables_of_checkout(&tree, &tree.join("a")), map(&own));
+    }
+
+    #[test]
+    fn relative_paths_ignore_absolute_ones() {
         let config = "[source.v]\ndirectory = '/usr/share/cargo/registry'\n[build]\njobs = 1\n";
         assert!(overrides_of(&[(".cargo/config.toml", config)]).is_empty());
         assert!(overrides_of(&[(".cargo/config.toml", "no [ toml")]).is_empty());

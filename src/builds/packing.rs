@@ -151,7 +151,7 @@ impl BuildEnv<'_> {
     /// Refuses variables that benchmarks get from configuration outside of the repository: they may be secrets, and would
     /// be missing elsewhere.
     fn refuse_outer_variables(&self, source: Source<'_>, record: &CompilationRecord) -> Result<()> {
-        let own = self.variables_of_repository(source, &record.rustc);
+        let own = self.variables_of_repository(source);
         let all = self.configured_variables(source, record);
         let Some((name, _)) = all.iter().find(|one| !own.contains(one)) else { return Ok(()) };
         Err(Error::new(Exit::Usage, format!("cannot pack {}", source.version))

@@ -93,6 +93,22 @@ fn variables_and_libraries_match_those_of_cargo() {
 }
 
 #[test]
+fn variables_of_included_files_match_those_of_cargo() {
+    let project = project();
+    let included = "[env]\nCONFIGURED = 'included'\nGIVEN = 'included'\n";
+    project.write(".cargo/more.toml", included);
+    let include = "include = [{ path = 'more.toml' }, { path = 'none.toml', optional = true }]\n";
+    // Cargo refuses a variable that is text in one file and a table in the other.
+    let config = CONFIG.replace("RELATIVE = { value = 'data', relative = true }\n", "");
+    project.write(".cargo/config.toml", &format!("{include}{config}"));
+    project.commit("Include another file");
+    let printed = prints_as_with_cargo(&project, &[], &[]);
+    for line in ["CONFIGURED: Ok(\"plain\")", "GIVEN: Ok(\"included\")"] {
+        assert!(printed.lines().any(|other| other == line), "no `{line}` in:\n{printed}");
+    }
+}
+
+#[test]
 fn version_variable_overrides_outer_config_and_flag_both() {
     let project = printing(TestProject::at("sums", "projects/repository"));
     fs::create_dir(project.beside("projects/.cargo")).unwrap();
