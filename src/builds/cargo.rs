@@ -150,6 +150,23 @@ pub fn feature_tree(
     arguments
 }
 
+/// The arguments of a cargo command that reads all settings as a compilation does, warns about those that it ignores,
+/// and compiles nothing. `target` is any one of those to compile.
+pub fn settings_check(
+    context: &CargoContext,
+    settings: &CompileSettings,
+    target: &Discovered,
+) -> Vec<OsString> {
+    let mut arguments: Vec<OsString> = vec!["clean".into(), "--dry-run".into()];
+    arguments.extend(context.common(settings, &context.manifest));
+    arguments.extend(["--target-dir".into(), (&context.target_dir).into()]);
+    arguments.extend(["--profile".into(), (&settings.profile).into()]);
+    // A profile is read for a package only.
+    arguments.extend(["--package".into(), (&target.package_spec).into()]);
+    arguments.extend(shared(settings, &["--config", "-Z"]));
+    arguments
+}
+
 /// The arguments of `cargo bench --no-run` for these bench targets, or of `cargo build` for these programs.
 pub fn compile(
     context: &CargoContext,

@@ -74,6 +74,9 @@ pub struct CompilationRecord {
     pub targets: Vec<CompiledTarget>,
     /// The build scripts that were run.
     pub scripts: Vec<BuildScript>,
+    /// Cargo's sentences about settings that it ignored.
+    #[serde(default)]
+    pub ignored: Vec<String>,
     /// What else it depended on.
     pub conditions: Conditions,
     /// Equal for the compilations of one process, different for those of two.

@@ -47,8 +47,11 @@ use super::{
 use crate::{
     error::{Context, Error, Exit, Result},
     model::{CompileSettings, Members, TargetFilter},
-    process::{advice_on_refused, advice_without_files, may_be_refused, observe, sandbox},
-    shell,
+    process::{
+        advice_on_refused, advice_without_files, may_be_refused, observe,
+        sandbox::{self, Task},
+    },
+    secrets, shell,
 };
 
 /// The words of cargo about a build script that failed: before its output, and in it.
@@ -335,30 +338,8 @@ impl BuildEnv<'_> {
             benches => format!("bench targets {} of {version}", benches.join(", ")),
         };
         if !chosen.targets.is_empty() {
-            if filter.members == Members::Default && workspace.only_others_have_benches() {
-                self.observer.build_event(&Event::Note(
-                    "the default members of the workspace have no bench target, so all members are \
-                     used; select packages with -p",
-                ));
-            }
-            if let added @ [_, ..] = workspace.added_features()
-                && purpose.is_empty()
-            {
-                self.observer.build_event(&Event::Note(&format!(
-                    "{version} is compiled with --features {}, which its bench targets need",
-                    added.join(",")
-                )));
-            }
-            if chosen.targets.len() > 1
-                && purpose.is_empty()
-                && filter.benches.is_empty()
-                && let Some(lto) = self.whole_program_optimization(source)
-            {
-                self.note(&format!(
-                    "with lto = {lto}, each of the {} bench targets is optimized as a whole when it is linked, \
-                     which can take minutes; --bench NAME compiles one",
-                    chosen.targets.len()
-                ));
+            if purpose.is_empty() {
+                self.note_choices(source, filter, &workspace, &chosen);
             }
             self.observer.build_event(&Event::Compiling { version: &what, purpose });
         }
@@ -408,10 +389,44 @@ impl BuildEnv<'_> {
             milliseconds: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
             targets,
             scripts: messages.scripts,
+            ignored: self.without_own_paths(source, messages.ignored),
             conditions,
             session: this_session(),
         };
         Compilation::complete(&job.home, record)
+    }
+
+    /// Says which choices were made for the user, and what makes the compilation long.
+    fn note_choices(
+        &self,
+        source: Source<'_>,
+        filter: &TargetFilter,
+        workspace: &Workspace,
+        chosen: &Chosen,
+    ) {
+        if filter.members == Members::Default && workspace.only_others_have_benches() {
+            self.note(
+                "the default members of the workspace have no bench target, so all members are used; \
+                 select packages with -p",
+            );
+        }
+        if let added @ [_, ..] = workspace.added_features() {
+            self.note(&format!(
+                "{} is compiled with --features {}, which its bench targets need",
+                source.version,
+                added.join(",")
+            ));
+        }
+        if chosen.targets.len() > 1
+            && filter.benches.is_empty()
+            && let Some(lto) = self.whole_program_optimization(source)
+        {
+            self.note(&format!(
+                "with lto = {lto}, each of the {} bench targets is optimized as a whole when it is linked, \
+                 which can take minutes; --bench NAME compiles one",
+                chosen.targets.len()
+            ));
+        }
     }
 
     /// Records which files of its checkout a compilation has read, where that can be known.
@@ -515,6 +530,7 @@ impl BuildEnv<'_> {
                 shell::cargo()
             )],
         };
+        self.refuse_ignored(job, chosen)?;
         let mut command = job.context.command(&cargo::compile(&job.context, settings, chosen));
         if chosen.programs {
             command.env(wrapper::PROGRAMS_VARIABLE, "1");
@@ -529,8 +545,48 @@ impl BuildEnv<'_> {
         info!("running: {}", tool::shown(&command));
         let supervised = supervisor::supervised(&command, &self.lock)?;
         let version = version.to_string();
-        run_cargo::compile(supervised, &version, &job.log, self.observer, what, &hints)
-            .map_err(|error| self.explain_refused(error, &command))
+        let compiled =
+            run_cargo::compile(supervised, &version, &job.log, self.observer, what, &hints);
+        compiled.map_err(|error| self.explain_refused(error, &command))
+    }
+
+    /// Sentences of cargo without the paths of a version's checkout, which would make them differ between versions.
+    fn without_own_paths(&self, source: Source<'_>, sentences: Vec<String>) -> Vec<String> {
+        let roots = [source.checkout, &self.cache_dirs.source_path()]
+            .map(|root| format!("{}/", root.display()));
+        let relative =
+            |sentence: String| roots.iter().fold(sentence, |text, root| text.replace(root, ""));
+        sentences.into_iter().map(relative).collect()
+    }
+
+    /// Refuses settings of a variant or of the command line that cargo ignores, before it compiles for minutes: the same
+    /// program as without them would be the answer to another question.
+    fn refuse_ignored(&self, job: &Job<'_>, chosen: &Chosen) -> Result<()> {
+        let version = job.source.version;
+        let CompileSettings { cargo_args, .. } = self.settings_of(version);
+        let Some(first) = chosen.targets.first().filter(|_| !cargo_args.is_empty()) else {
+            return Ok(());
+        };
+        let arguments = cargo::settings_check(&job.context, self.settings_of(version), first);
+        let what = || format!("cannot check the settings of {version}");
+        let checked = tool::run(&mut job.context.command(&arguments), Task::Run, what);
+        // What cargo cannot read, it says better when it compiles.
+        let Ok(output) = checked else { return Ok(()) };
+        let mut ignored = run_cargo::ignored(&secrets::text(&output.stderr));
+        // How programs of the profile `bench` panic does take effect, although cargo says this of them, too.
+        ignored.retain(|sentence| {
+            !(chosen.programs && sentence.contains(run_cargo::IGNORED_FOR_PROFILE))
+        });
+        let [key, ..] = run_cargo::ignored_of(&ignored, cargo_args)[..] else { return Ok(()) };
+        let error = Error::new(Exit::Usage, format!("cargo ignores `{key}`"));
+        let said = ignored.iter().filter(|sentence| sentence.contains(key));
+        let error = said.fold(error, |error, one| error.cause(format!("it says: {one}")));
+        Err(error.hint(match &version.variant {
+            Some(variant) => format!("correct or remove it in [variant.{}] of bench.toml", variant.name),
+            None => "correct or remove it where cargo's arguments are given: `cargo-args` of bench.toml, \
+                     or --cargo-arg"
+                .to_owned(),
+        }))
     }
 
     /// Adds to the error of a compilation what the sandbox refused, if that may be the reason: cargo is run again under

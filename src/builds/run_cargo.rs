@@ -15,6 +15,7 @@ use tracing::debug;
 use super::{
     build_env::{Event, Observer},
     compilation::BuildScript,
+    config,
     run_time::OUT_DIR,
     tool,
 };
@@ -33,6 +34,9 @@ const UNSTABLE_FEATURE: &str = "error[E0554]";
 /// Part of cargo's error about a package whose `rust-version` is newer than the toolchain.
 const RUST_VERSION: &str = " requires rustc ";
 
+/// Part of cargo's warning about a setting that it ignores in a profile for tests or benchmarks.
+pub const IGNORED_FOR_PROFILE: &str = "` setting is ignored for `";
+
 /// Cargo's messages about a compilation.
 #[derive(Debug, Default)]
 pub struct Messages {
@@ -40,6 +44,26 @@ pub struct Messages {
     pub executables: Vec<Executable>,
     /// All build scripts, including those that ran earlier.
     pub scripts: Vec<BuildScript>,
+    /// Cargo's sentences about settings that it ignores.
+    pub ignored: Vec<String>,
+}
+
+/// The keys of the settings among `cargo_args` that cargo ignores by its sentences.
+pub fn ignored_of<'m>(ignored: &'m [String], cargo_args: &[String]) -> Vec<&'m str> {
+    let mut given = Vec::new();
+    for word in cargo_args {
+        if let Ok(config) = word.strip_prefix("--config=").unwrap_or(word).parse() {
+            config::leaves(&toml::Value::Table(config), &mut Vec::new(), &mut |keys, _| {
+                given.push(keys.join("."));
+            });
+        }
+    }
+    let keys = ignored.iter().filter_map(|sentence| sentence.split('`').nth(1));
+    // Of a setting that exists but is ignored for benchmarks, cargo says only the last part of the key.
+    let is_given = |key: &&str| {
+        given.iter().any(|given| given == key || given.rsplit('.').next() == Some(key))
+    };
+    keys.filter(is_given).collect()
 }
 
 /// An executable that cargo made.
@@ -78,11 +102,11 @@ pub fn compile(
     debug!("cargo ended with {status}, output: {}", log.display());
     let messages = messages.context(Exit::Build, || "cannot read the messages of cargo")?;
     logged.context(Exit::Build, cannot_log)?;
-    if status.success() {
-        return Ok(messages);
-    }
     let text = std::fs::read_to_string(log)
         .context(Exit::Build, || format!("cannot read the log {}", log.display()))?;
+    if status.success() {
+        return Ok(Messages { ignored: ignored(&text), ..messages });
+    }
     let mut error = Error::new(Exit::Build, what(&failed(&text)))
         .cause(format!("cargo ended with {status}; the end of its output:"))
         .cause(indented(&tool::tail(&text)))
@@ -132,6 +156,20 @@ fn failed(output: &str) -> Vec<String> {
         }
     }
     failed
+}
+
+/// Cargo's sentences about settings that it ignores.
+pub fn ignored(output: &str) -> Vec<String> {
+    let sentences = output.lines().filter_map(|line| line.strip_prefix("warning: "));
+    // Some begin with the path of a manifest.
+    let ignored = sentences.filter(|sentence| {
+        let words = ["unused config key `", "unused manifest key: profile.", IGNORED_FOR_PROFILE];
+        words.iter().any(|words| sentence.contains(words))
+    });
+    let mut ignored: Vec<String> = ignored.map(str::to_owned).collect();
+    ignored.sort();
+    ignored.dedup();
+    ignored
 }
 
 fn indented(text: &str) -> String {
@@ -307,6 +345,24 @@ mod tests {
             failed(output),
             ["bench target `parse`", "lib of `text`", "build script of `zlib v1.0.0 (/a)`"]
         );
+    }
+
+    #[test]
+    fn settings_that_cargo_ignores_are_found_among_the_given_ones() {
+        let output = "warning: unused config key `profile.bench.codegen_units` in `--config cli option`\n\
+            warning: `panic` setting is ignored for `bench` profile\n\
+            warning: unused config key `build.rustflag` in `/a/.cargo/config.toml`\n\
+            warning: unused variable: `x`\n";
+        let ignored = ignored(output);
+        assert_eq!(ignored.len(), 3);
+        let of = |words: &[&str]| {
+            let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
+            ignored_of(&ignored, &words).join(" ")
+        };
+        assert_eq!(of(&["--config=profile.\"bench\".\"panic\"=\"abort\""]), "panic");
+        let units = "profile.bench.codegen_units=1";
+        assert_eq!(of(&["--config", units]), "profile.bench.codegen_units");
+        assert_eq!(of(&["--config=profile.bench.codegen-units=1", "-Zx"]), "");
     }
 
     #[test]

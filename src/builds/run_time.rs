@@ -7,12 +7,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use cargo_config2::{Config, ResolveOptions, Walk, de};
+use cargo_config2::{Config, ResolveOptions, de};
 use rbench_code::elf::Digest;
 
 use super::{
     build_env::{BuildEnv, Source},
     compilation::{CompilationRecord, CompiledTarget},
+    config::{self, ConfiguredVariable},
 };
 use crate::error::{Error, Exit, Result};
 
@@ -94,67 +95,59 @@ impl BuildEnv<'_> {
         record: &CompilationRecord,
     ) -> Vec<(OsString, OsString)> {
         if self.packed.is_some() {
-            return self.variables_of_repository(source, &record.rustc);
+            return self.variables_of_repository(source);
         }
+        let cargo_args = &self.settings_of(source.version).cargo_args;
+        if let Ok(config) = self.config(source, &record.rustc) {
+            let given = self.given_configs(source);
+            if let Some(runner) = runner(&config, given.iter(), cargo_args) {
+                self.warn(&format!(
+                    "cargo's configuration has a runner, {runner}, which is not used: rbench starts \
+                     benchmarks itself"
+                ));
+            }
+        }
+        let (checkout, workspace) = self.place_of_all();
+        let mut variables = self.configs.variables(&checkout, &workspace);
+        for word in values_of(cargo_args, "--config") {
+            let path = source.checkout.join(&self.workspace).join(word);
+            if path.is_file() {
+                variables.extend(config::variables_in([path]));
+            } else if let Ok(given) = word.parse() {
+                variables.extend(config::variables_of(&given, &workspace));
+            }
+        }
+        self.with_variables(source, variables)
+    }
+
+    /// The same by the configuration in the repository alone, whoever runs it.
+    pub(super) fn variables_of_repository(&self, source: Source<'_>) -> Vec<(OsString, OsString)> {
+        let (checkout, workspace) = self.place_of_all();
+        self.with_variables(source, config::variables_of_checkout(&checkout, &workspace))
+    }
+
+    /// The directory at which all versions have their files, so that a relative value is the same for all, and that of
+    /// their workspace in it.
+    fn place_of_all(&self) -> (PathBuf, PathBuf) {
+        let checkout = self.cache_dirs.source_path();
+        let workspace = checkout.join(&self.workspace);
+        (checkout, workspace)
+    }
+
+    /// The variables of a version's variant, and those of `configured` that cargo would set beside the user's.
+    fn with_variables(
+        &self,
+        source: Source<'_>,
+        configured: BTreeMap<String, ConfiguredVariable>,
+    ) -> Vec<(OsString, OsString)> {
         let environment = self.users_environment(source);
         let of_variant = self.settings_of(source.version).environment.iter();
         let mut all: BTreeMap<OsString, OsString> =
             of_variant.map(|(name, value)| (name.into(), value.into())).collect();
-        let config = match self.config(source, &record.rustc) {
-            Ok(config) => config,
-            Err(error) => {
-                self.warn(&format!("no variables of cargo's configuration are set: {error}"));
-                return all.into_iter().collect();
-            }
-        };
-        let given = self.given_configs(source);
-        let mut variables: BTreeMap<String, Variable> = config
-            .env
-            .iter()
-            .map(|(name, set)| {
-                (name.clone(), Variable { value: set.value.clone(), force: set.force })
-            })
-            .collect();
-        for (root, config) in &given {
-            let set = config.env.iter();
-            variables.extend(set.map(|(name, set)| (name.clone(), Variable::new(set, root))));
-        }
-        let cargo_args = &self.settings_of(source.version).cargo_args;
-        if let Some(runner) = runner(&config, given.iter().map(|(_, config)| config), cargo_args) {
-            self.warn(&format!(
-                "cargo's configuration has a runner, {runner}, which is not used: rbench starts \
-                 benchmarks itself"
-            ));
-        }
-        let is_set =
-            |(name, set): &(String, Variable)| set.force || environment.get(name).is_none();
-        let set = variables.into_iter().filter(is_set);
+        let set = configured
+            .into_iter()
+            .filter(|(name, set)| set.force || environment.get(name).is_none());
         all.extend(set.map(|(name, set)| (name.into(), set.value)));
-        all.into_iter().collect()
-    }
-
-    /// The same by the configuration in the repository alone, whoever runs it.
-    pub(super) fn variables_of_repository(
-        &self,
-        source: Source<'_>,
-        rustc: &str,
-    ) -> Vec<(OsString, OsString)> {
-        let of_variant = self.settings_of(source.version).environment.iter();
-        let mut all: BTreeMap<OsString, OsString> =
-            of_variant.map(|(name, value)| (name.into(), value.into())).collect();
-        let options = ResolveOptions::default()
-            .env([] as [(OsString, OsString); 0])
-            .cargo_home(None)
-            .host_triple(host_of(rustc));
-        let place = self.cache_dirs.source_path().join(&self.workspace);
-        if let Ok(config) = Config::load_with_options(place, options) {
-            let environment = self.users_environment(source);
-            let is_set = |(name, set): &(&String, &cargo_config2::EnvConfigValue)| {
-                set.force || environment.get(name).is_none()
-            };
-            let set = config.env.iter().filter(is_set);
-            all.extend(set.map(|(name, set)| (name.into(), set.value.clone())));
-        }
         all.into_iter().collect()
     }
 
@@ -187,28 +180,17 @@ impl BuildEnv<'_> {
         Config::load_with_options(self.cache_dirs.source_path().join(&self.workspace), options)
     }
 
-    /// The configurations that cargo gets by `--config`, each with the directory to which its relative values refer; a
-    /// later one overrides earlier ones. The files above the repository omit the variables that a nearer file, one of
-    /// the checkout, sets.
-    fn given_configs(&self, source: Source<'_>) -> Vec<(PathBuf, de::Config)> {
+    /// The configurations that cargo gets by `--config`; a later one overrides earlier ones.
+    fn given_configs(&self, source: Source<'_>) -> Vec<de::Config> {
         let directory = source.checkout.join(&self.workspace);
-        let of_file = |path: &Path| {
-            let root = path.parent().and_then(Path::parent).unwrap_or(Path::new(""));
-            Some((root.to_owned(), de::Config::load_file(path).ok()?))
-        };
         let of_word = |word: &str| {
             let path = directory.join(word);
             if path.is_file() {
-                return of_file(&path);
+                return de::Config::load_file(path).ok();
             }
-            Some((directory.clone(), toml::from_str(word).ok()?))
+            toml::from_str(word).ok()
         };
-        let nearer = variables_of_checkout(&directory, source.checkout);
-        let above = self.configs.above.iter().filter_map(|path| {
-            let (root, mut config) = of_file(path)?;
-            config.env.retain(|name, _| !nearer.contains(name));
-            Some((root, config))
-        });
+        let above = self.configs.above.iter().filter_map(|path| de::Config::load_file(path).ok());
         let cargo_args = &self.settings_of(source.version).cargo_args;
         above.chain(values_of(cargo_args, "--config").filter_map(of_word)).collect()
     }
@@ -249,40 +231,6 @@ fn runs_on(host: &str, target: &str) -> bool {
         || parts(host) == parts(target)
 }
 
-/// The names of the variables that config files of `checkout` set for `directory`, which is inside it.
-fn variables_of_checkout(directory: &Path, checkout: &Path) -> BTreeSet<String> {
-    Walk::with_cargo_home(directory, None)
-        .take_while(|file| file.starts_with(checkout))
-        .filter_map(|file| de::Config::load_file(file).ok())
-        .flat_map(|config| config.env.into_keys())
-        .collect()
-}
-
-/// A variable of an `[env]` table.
-struct Variable {
-    value: OsString,
-    /// True if it overrides a variable that is already set.
-    force: bool,
-}
-
-impl Variable {
-    /// A variable as set in a file; relative values refer to `root`.
-    fn new(set: &de::EnvConfigValue, root: &Path) -> Self {
-        match set {
-            de::EnvConfigValue::Table { value, force, relative } => {
-                let is_relative = relative.as_ref().is_some_and(|relative| relative.val);
-                let value = &value.val;
-                Self {
-                    value: if is_relative { root.join(value).into() } else { value.into() },
-                    force: force.as_ref().is_some_and(|force| force.val),
-                }
-            }
-            de::EnvConfigValue::Value(value) => Self { value: (&value.val).into(), force: false },
-            _ => Self { value: OsString::new(), force: false },
-        }
-    }
-}
-
 /// The values of a flag among words, in the same word or in the next one.
 fn values_of<'w>(words: &'w [String], flag: &'w str) -> impl Iterator<Item = &'w str> {
     words.iter().enumerate().filter_map(move |(index, word)| match word.strip_prefix(flag)? {
@@ -321,6 +269,7 @@ mod tests {
             milliseconds: 0,
             targets: Vec::new(),
             scripts,
+            ignored: Vec::new(),
             conditions: Conditions::default(),
             session: String::new(),
         }

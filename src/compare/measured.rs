@@ -110,6 +110,7 @@ impl PairMeasurement<'_, '_> {
             return Ok(outcome);
         }
         outcome.warnings.extend(changing_ids(runner, &versions[HEAD], &outcome.added)?);
+        outcome.warnings.extend(ignored_settings(versions));
         let names = secrets::passed_secrets();
         if !names.is_empty() {
             outcome.warnings.push(Warning::SecretsPassed { names });
@@ -415,6 +416,17 @@ fn all_benchmarks(runner: &Runner<'_>, version: &ListedVersion) -> Option<Vec<Be
     let is_all =
         runner.means_all() && version.has_all_targets() && version.listing.has_all_targets();
     is_all.then(|| version.benchmarks())
+}
+
+/// Warnings about settings of one version that cargo ignores: both programs may be the same because of that.
+fn ignored_settings(versions: &[ListedVersion; 2]) -> impl Iterator<Item = Warning> {
+    let ignored = versions.each_ref().map(ListedVersion::ignored_settings);
+    [0, HEAD].into_iter().filter_map(move |version| {
+        let only = ignored[version].iter().filter(|one| !ignored[1 - version].contains(one));
+        let sentences: Vec<String> = only.cloned().collect();
+        let in_head = version == HEAD;
+        (!sentences.is_empty()).then_some(Warning::IgnoredSettings { sentences, in_head })
+    })
 }
 
 /// A warning if benchmarks that only the head has get a new id each time they are listed.

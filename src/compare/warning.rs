@@ -53,6 +53,13 @@ pub enum Warning {
         /// The ids of one listing.
         ids: Vec<String>,
     },
+    /// Cargo ignores settings of one version only.
+    IgnoredSettings {
+        /// Its sentences.
+        sentences: Vec<String>,
+        /// True if they are settings of the head.
+        in_head: bool,
+    },
     /// The functions of the two versions could not be compared.
     FunctionsUnknown {
         /// The reason.

@@ -132,6 +132,11 @@ impl ListedVersion {
         record.variables_digest(compiled, &self.configured, &[self.source().checkout, home])
     }
 
+    /// Cargo's sentences about settings of the version that it ignores.
+    pub fn ignored_settings(&self) -> &[String] {
+        &self.compilation.record.ignored
+    }
+
     /// Its compilation, with its files.
     fn compiled(&self) -> Compiled<'_> {
         (self.source(), &self.compilation)

@@ -13,6 +13,8 @@ const VARIANTS: &str = "[variant.slow]\nrustflags = ['--cfg', 'slow']\n\
     [variant.same]\nprofile-settings = { debug-assertions = false }\n\
     [variant.read]\nenvironment = { WORK = 's3cret' }\n\
     [variant.unread]\nenvironment = { OTHER = 's3cret' }\n\
+    [variant.misspelt]\nprofile-settings = { codegen_units = 1 }\n\
+    [variant.ignored]\nprofile-settings = { panic = 'abort' }\n\
     [variant.allocator]\nenvironment = { MALLOC_ARENA_MAX = '1' }\n";
 
 /// Two commits with the same work, which a flag of the compiler multiplies, and a benchmark that reads a variable.
@@ -42,6 +44,30 @@ fn compared(project: &TestProject, versions: [&str; 2], exit: i32) -> Value {
 fn verdict<'r>(report: &'r Value, id: &str) -> &'r str {
     let rows = report["benchmarks"].as_array().unwrap();
     rows.iter().find(|row| row["id"] == id).unwrap()["verdict"].as_str().unwrap()
+}
+
+#[test]
+fn settings_that_cargo_ignores_are_refused() {
+    let project = project();
+    let refused = |head: &str, said: &[&str]| {
+        let words = [&SHORT[..], &["HEAD", head]].concat();
+        project.rbench(&words).fails_with(2).assert_stderr_has(said);
+    };
+    let place = "hint: correct or remove it in [variant.misspelt] of bench.toml";
+    refused("HEAD+misspelt", &["error: cargo ignores `profile.bench.codegen_units`", place]);
+    refused("HEAD+ignored", &["error: cargo ignores `panic`", "is ignored for `bench` profile"]);
+}
+
+#[test]
+fn settings_of_the_head_that_cargo_ignores_are_told() {
+    let project = TestProject::of("counted");
+    project.replace("Cargo.toml", "[profile.bench]\n", "[profile.bench]\npanic = 'abort'\n");
+    project.commit("Abort");
+    let report = compared(&project, ["HEAD~1", "HEAD"], 0);
+    assert_eq!(verdict(&report, "changing"), "identical");
+    let warnings = report["warnings"].to_string();
+    assert!(warnings.contains("ignored_settings"), "{warnings}");
+    assert!(warnings.contains("`panic` setting is ignored for `bench` profile"), "{warnings}");
 }
 
 #[test]

@@ -136,6 +136,10 @@ pub(in crate::report) fn cause(warning: &Warning) -> String {
                      be compared; use ids that do not change"
             )
         }
+        Warning::IgnoredSettings { sentences, in_head } => {
+            let version = if *in_head { "head" } else { "base" };
+            format!("cargo ignores a setting that only the {version} has: {}", sentences.join("; "))
+        }
         Warning::FunctionsUnknown { reason } => {
             format!("all benchmarks were measured, because functions were not compared: {reason}")
         }
