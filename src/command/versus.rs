@@ -12,7 +12,7 @@ use crate::{
     harness::select_implementations,
     machine::state::MachineState,
     measure::{ExperimentSettings, ListedVersion, Runner},
-    model::{Implementation, Implementations, Version},
+    model::{Benchmark, Implementation, Implementations, Version},
     process::{Interrupt, SavedHandler},
     project::Project,
     report::compare::{ComparisonReport, RankingReport},
@@ -108,25 +108,36 @@ fn listed(
 ) -> Result<Implementations> {
     let mut listed = Some(session.runner.list(version.clone())?);
     let all: Vec<_> = listed.iter().flat_map(ListedVersion::benchmarks).collect();
-    // A branch may be called like the implementation that it adds.
-    if patterns.len() < args.words.len()
-        && select_implementations(&args.words, &all).is_ok()
-        && let Some(last) = args.words.last()
+    if let Some(last) = args.words.last()
+        && patterns.len() < args.words.len()
     {
-        let words = |last: &[&str]| {
-            let words: Vec<&str> = patterns.iter().map(String::as_str).collect();
-            args.given.suggest("versus", &[&words, last].concat(), &[])
+        let are_all_benchmarks =
+            |all: &[Benchmark]| select_implementations(&args.words, all).is_ok();
+        let of_which = if are_all_benchmarks(&all) {
+            Some("of it")
+        } else if let Some(present) = present_beside(version, last, session)?
+            && are_all_benchmarks(&present.benchmarks())
+        {
+            Some("of the present version")
+        } else {
+            None
         };
-        return Err(Error::new(Exit::Usage, format!("`{last}` is ambiguous"))
-            .cause("it is a revision, and selects benchmarks of it")
-            .hint(format!(
-                "to compare these benchmarks of the present version: {}",
-                words(&[last, "."])
-            ))
-            .hint(format!(
-                "to compare the others in this revision: {}",
-                words(&[&version.short()])
-            )));
+        if let Some(of_which) = of_which {
+            let words = |last: &[&str]| {
+                let words: Vec<&str> = patterns.iter().map(String::as_str).collect();
+                args.given.suggest("versus", &[&words, last].concat(), &[])
+            };
+            return Err(Error::new(Exit::Usage, format!("`{last}` is ambiguous"))
+                .cause(format!("it is a revision, and selects benchmarks {of_which}"))
+                .hint(format!(
+                    "to compare these benchmarks of the present version: {}",
+                    words(&[last, "."])
+                ))
+                .hint(format!(
+                    "to compare the others in this revision: {}",
+                    words(&[&version.short()])
+                )));
+        }
     }
     let implementations = select_implementations(patterns, &all).map_err(|error| {
         let known = format!("{version} has {} benchmarks", all.len());
@@ -141,6 +152,27 @@ fn listed(
         session.add(own.as_implementation(one));
     }
     Ok(implementations)
+}
+
+/// The present version, whose benchmarks `name` may mean as well, if it is the name of another one: who adds an
+/// implementation may have called a branch like it before. `None` if it cannot be compiled.
+fn present_beside(
+    version: &Version,
+    name: &str,
+    session: &Session<'_>,
+) -> Result<Option<ListedVersion>> {
+    let is_hash = version.commit.as_ref().is_some_and(|commit| commit.starts_with(name));
+    if is_hash || name == "HEAD" || name.contains(['~', '^', '@', ':']) {
+        return Ok(None);
+    }
+    let present = session.project.repository.resolve(".")?;
+    if present.tree == version.tree {
+        return Ok(None);
+    }
+    match session.runner.list(present) {
+        Err(error) if error.exit() == Exit::Interrupted => Err(error),
+        listed => Ok(listed.ok()),
+    }
 }
 
 /// A failed benchmark is a failure; no order of implementations is one.
