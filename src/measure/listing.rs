@@ -15,10 +15,10 @@ use crate::{
     builds::{Compilation, CompiledTarget, Workspace, files},
     config::CommandTable,
     error::{Error, Exit, Result},
-    harness::{self, Conditions, Executable, Filter, Harness},
+    harness::{self, Conditions, Executable, Filter, Harness, Renamed},
     model::{
         BenchTarget, Benchmark, CommandLineReader, CompileSettings, FailedTarget, HarnessKind,
-        TargetFilter, Version, secret::shown_cargo_args,
+        Name, TargetFilter, Version, secret::shown_cargo_args,
     },
     process::launcher_beside,
     project::Project,
@@ -161,6 +161,15 @@ impl CompiledVersion<'_> {
                     .cause(format!("benchmarks that it lists before it fails are used: {before}"));
                 failure = Some(explained(error));
             }
+            let mut harness = harness;
+            let mut names = names;
+            if !harness.kind().is_program()
+                && let Some(shown) = self.without_own_paths(&names)
+            {
+                let pairs = shown.iter().cloned().zip(names).collect();
+                harness = Box::new(Renamed::new(harness, pairs));
+                names = shown;
+            }
             let names = names.into_iter();
             let benchmark = |name| Benchmark {
                 package: executable.package.clone(),
@@ -184,10 +193,30 @@ impl CompiledVersion<'_> {
 
     /// The root of the version's checkout.
     fn checkout(&self) -> Option<PathBuf> {
-        let Project { repository, workspace, .. } = self.project;
-        let below = workspace.strip_prefix(repository.root()).unwrap_or(Path::new(""));
         let root = files::real(self.workspace.metadata().workspace_root.as_std_path());
-        root.ancestors().nth(below.components().count()).map(Path::to_owned)
+        root.ancestors().nth(self.depth()).map(Path::to_owned)
+    }
+
+    /// The number of directories between the root of a checkout and the workspace.
+    fn depth(&self) -> usize {
+        let Project { repository, workspace, .. } = self.project;
+        workspace.strip_prefix(repository.root()).map_or(0, |below| below.components().count())
+    }
+
+    /// The names of benchmarks with paths relative to the checkout, if any of them contains an absolute one: that of
+    /// each version is another, and that of each user. `None` if none does, or if names would become equal.
+    fn without_own_paths(&self, names: &[Name]) -> Option<Vec<Name>> {
+        let at = self.workspace.metadata().workspace_root.as_std_path();
+        let roots = [self.checkout(), at.ancestors().nth(self.depth()).map(Path::to_owned)];
+        let roots: Vec<String> =
+            roots.iter().flatten().filter_map(|root| root.to_str().map(str::to_owned)).collect();
+        let relative: Vec<Name> = names.iter().map(|name| name.relative_to(&roots)).collect();
+        let (mut before, mut after) = (names.to_vec(), relative.clone());
+        for names in [&mut before, &mut after] {
+            names.sort();
+            names.dedup();
+        }
+        (before != after && before.len() == after.len()).then_some(relative)
     }
 
     /// The harness of a bench target, or the commands that `bench.toml` runs in `directory` for it.

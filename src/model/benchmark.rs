@@ -81,6 +81,20 @@ impl Name {
     pub fn plain(id: impl Into<String>) -> Self {
         Self { id: id.into(), group: None, function: None, parameter: None }
     }
+
+    /// The same name with paths relative to the directory that is called by each of `roots`, where it has absolute ones.
+    #[must_use]
+    pub fn relative_to(&self, roots: &[String]) -> Self {
+        let relative = |text: &String| {
+            roots.iter().fold(text.clone(), |text, root| text.replace(&format!("{root}/"), ""))
+        };
+        Self {
+            id: relative(&self.id),
+            group: self.group.as_ref().map(relative),
+            function: self.function.as_ref().map(relative),
+            parameter: self.parameter.as_ref().map(relative),
+        }
+    }
 }
 
 impl PartialEq for Name {
@@ -168,6 +182,20 @@ mod tests {
     use std::collections::HashSet;
 
     use super::*;
+
+    #[test]
+    fn relative_names_have_no_path_of_a_root() {
+        let roots = ["/cache/checkouts/1", "/cache/at/src"].map(str::to_owned);
+        let absolute = Name {
+            parameter: Some("/cache/checkouts/1/corpus/a b.txt".to_owned()),
+            ..Name::plain("parse//cache/checkouts/1/corpus/a b.txt")
+        };
+        let relative = absolute.relative_to(&roots);
+        assert_eq!(relative.id, "parse/corpus/a b.txt");
+        assert_eq!(relative.parameter.as_deref(), Some("corpus/a b.txt"));
+        let debug = Name::plain(r#"f("/cache/at/src/a", "/cache/at/srcs/b")"#);
+        assert_eq!(debug.relative_to(&roots).id, r#"f("a", "/cache/at/srcs/b")"#);
+    }
 
     #[test]
     fn harness_kind_from_name_accepts_only_known_names() {

@@ -40,6 +40,27 @@ fn paths_with_spaces_quotes_and_non_ascii_letters_work() {
 }
 
 #[test]
+fn ids_with_paths_of_the_checkout_are_the_same_in_all_versions() {
+    let project = TestProject::of("counted");
+    let bench = "fn benchmarks(suite: &mut Suite) {\n    let here = std::env::current_dir().unwrap();\n    \
+                 let named = concat!(env!(\"CARGO_MANIFEST_DIR\"), \"/data/b\");\n    \
+                 for id in [format!(\"read/{}/data/a\", here.display()), named.to_owned()] {\n        \
+                 suite.bench(&id, |bencher| bencher.iter(counted::changing));\n    }\n";
+    project.replace("benches/work.rs", "fn benchmarks(suite: &mut Suite) {\n", bench);
+    project.commit("Name benchmarks after files");
+    project.replace("src/lib.rs", "= 1_000", "= 30_000");
+    project.commit("Work more");
+    let short = ["-l", "4", "-m", "1", "-n", "5", "--filter", "data", "--format", "json"];
+    let words = [&["compare", "HEAD~1", "HEAD"], &TWO[2..], &short].concat();
+    let report = project.rbench(&words).run().assert_exit(1).json("compare");
+    let rows = report["benchmarks"].as_array().unwrap();
+    let ids = rows.iter().map(|row| [&row["id"], &row["verdict"]].map(|it| it.as_str().unwrap()));
+    let mut ids: Vec<[&str; 2]> = ids.collect();
+    ids.sort_unstable();
+    assert_eq!(ids, [["data/b", "regressed"], ["read/data/a", "regressed"]]);
+}
+
+#[test]
 fn bench_targets_with_non_ascii_names_are_built() {
     let project = TestProject::of("sums");
     project.git(&["mv", "benches/work.rs", "benches/größe.rs"]);
