@@ -58,6 +58,24 @@ fn failing_implementation_has_no_rank() {
 }
 
 #[test]
+fn branch_from_before_the_implementation_that_it_is_called_like_is_refused() {
+    let project = TestProject::of("implementations");
+    let named = |before: &str, after: &str| {
+        project.replace("benches/work.rs", &format!("(\"{before}\""), &format!("(\"{after}\""));
+        project.commit(after);
+    };
+    named("equal", "alike");
+    project.git(&["branch", "mix/equal"]);
+    named("alike", "equal");
+    let words = ["mix/usual", "mix/slower", "mix/equal"];
+    let outcome = project.rbench(&[&SHORT[..], &words].concat()).fails_with(2);
+    outcome.assert_stderr_has(&[
+        "error: `mix/equal` is ambiguous",
+        "it is a revision, and selects benchmarks of the present version",
+    ]);
+}
+
+#[test]
 fn impossible_implementations_are_refused() {
     let project = project();
     for (words, message) in [

@@ -48,6 +48,7 @@ pub const LIBRARY_SOURCE: &str = library_source!(
     "page": "page.rs",
     "clocks": "clocks.rs",
     "code": "code.rs",
+    "deadlines": "deadlines.rs",
     "threads": "threads.rs",
     "placement": "placement.rs",
     "sampling": "sampling.rs",

@@ -114,6 +114,26 @@ unsafe extern "C" {
     fn mmap(at: usize, length: usize, protection: i32, flags: i32, file: i32, offset: i64) -> *const [AtomicU64; 2];
     fn pthread_sigmask(how: i32, set: *const [u64; 16], old: usize) -> i32;
     fn signal(number: i32, handler: extern "C" fn(i32)) -> usize;
+    fn pthread_cond_timedwait(condition: *mut Object, mutex: *mut Object, until: *const [i64; 2]) -> i32;
+    fn pthread_cond_clockwait(condition: *mut Object, mutex: *mut Object, clock: i32, until: *const [i64; 2]) -> i32;
+    fn pthread_mutex_lock(mutex: *mut Object) -> i32;
+    fn pthread_mutex_timedlock(mutex: *mut Object, until: *const [i64; 2]) -> i32;
+    fn sem_timedwait(semaphore: *mut Object, until: *const [i64; 2]) -> i32;
+    fn clock_gettime(clock: i32, time: *mut [i64; 2]) -> i32;
+    fn timerfd_create(clock: i32, flags: i32) -> i32;
+    fn timerfd_settime(timer: i32, flags: i32, time: *const [[i64; 2]; 2], before: usize) -> i32;
+    fn read(file: i32, to: *mut u64, size: usize) -> isize;
+}
+/// A condition, mutex or semaphore in its first state.
+#[repr(C, align(16))]
+struct Object([u8; 64]);
+fn object() -> Object { Object([0; 64]) }
+/// 20 ms from now, by this clock.
+fn soon(clock: i32) -> [i64; 2] {
+    let mut time = [0; 2];
+    unsafe { clock_gettime(clock, &mut time) };
+    let all = time[0] * 1_000_000_000 + time[1] + 20_000_000;
+    [all / 1_000_000_000, all % 1_000_000_000]
 }
 extern "C" fn ignore(_: i32) {}
 static IS_DONE: AtomicBool = AtomicBool::new(false);
@@ -156,6 +176,38 @@ fn main() {
                 assert!(took >= time, "{took:?}");
             }
         }
+        "awaits" => unsafe {
+            let (mut condition, mut object_of_mutex, mut semaphore) = (object(), object(), object());
+            let mutex: *mut Object = &mut object_of_mutex;
+            let (mut locked, mut ended) = (object(), 0);
+            assert_eq!(pthread_mutex_lock(&mut locked), 0);
+            assert_eq!(pthread_mutex_lock(mutex), 0);
+            let timer = timerfd_create(1, 0);
+            // A call that is woken without a reason waits for the rest of the time.
+            let waits: &mut [&mut dyn FnMut()] = &mut [
+                &mut || { let until = soon(0); while pthread_cond_timedwait(&mut condition, mutex, &until) == 0 {} },
+                &mut || { let until = soon(1); while pthread_cond_clockwait(&mut object(), mutex, 1, &until) == 0 {} },
+                &mut || assert_eq!(pthread_mutex_timedlock(&mut locked, &soon(0)), 110),
+                &mut || {
+                    let until = soon(0);
+                    while sem_timedwait(&mut semaphore, &until) == -1
+                        && std::io::Error::last_os_error().raw_os_error() == Some(4) {}
+                },
+                &mut || {
+                    // Set again until the time has come, as event loops do.
+                    let until = soon(1);
+                    while { let mut now = [0; 2]; clock_gettime(1, &mut now); now < until } {
+                        assert_eq!(timerfd_settime(timer, 1, &[[0; 2], until], 0), 0);
+                        assert_eq!(read(timer, &mut ended, 8), 8);
+                        count();
+                    }
+                },
+            ];
+            for (number, wait) in waits.iter_mut().enumerate() {
+                let took = slept(*wait);
+                assert!(took >= Duration::from_millis(20), "{number}: {took:?}");
+            }
+        },
         "aborts" => { thread::sleep(Duration::from_millis(10)); abort() }
         "hangs" => loop { black_box(0); },
         _ => unreachable!(),
@@ -551,12 +603,12 @@ fn with_threads(kind: &str) -> [(InterleavedUse, String); 2] {
 
 #[test]
 fn other_threads_run_only_in_the_slices_of_their_process() {
-    for kind in ["counts", "times", "starts", "sleeps"] {
+    for kind in ["counts", "times", "starts", "sleeps", "awaits"] {
         for (taken, partner_ran) in with_threads(kind) {
             assert!(taken.passed > 0 && taken.time_read && !taken.given_up, "{kind}: {taken:?}");
             assert_eq!(partner_ran, "0", "{kind}");
             // How long it takes to stop and to go on depends on the load of the machine.
-            let works = kind != "sleeps";
+            let works = !matches!(kind, "sleeps" | "awaits");
             assert!(!works || taken.others > Duration::from_millis(10), "{kind}: {taken:?}");
         }
     }

@@ -85,9 +85,9 @@ pub const RUSAGE_CHILDREN: c_int = -1;
 pub const RUSAGE_THREAD: c_int = 1;
 /// Index in `struct rusage` of the number of voluntary context switches.
 pub const VOLUNTARY_SWITCHES: usize = 16;
-const TIMER_ABSTIME: c_int = 1;
-const EINTR: c_int = 4;
-const ETIMEDOUT: c_int = 110;
+pub const TIMER_ABSTIME: c_int = 1;
+pub const EINTR: c_int = 4;
+pub const ETIMEDOUT: c_int = 110;
 
 #[cfg(target_arch = "x86_64")]
 mod numbers {
