@@ -178,6 +178,8 @@ pub enum FailOn {
     Allocations,
     /// A regression in time or in allocated bytes, if both are compared (exit code 1).
     AllocatedBytes,
+    /// A regression in time or in the peak memory of a program, if both are compared (exit code 1).
+    PeakMemory,
 }
 
 impl FailOn {
@@ -187,13 +189,14 @@ impl FailOn {
         !matches!(self, Self::Never | Self::Inconclusive)
     }
 
-    /// The counted metric that affects the exit code in addition to time.
+    /// The metric that affects the exit code in addition to time.
     pub fn metric(self) -> Option<Metric> {
         match self {
             Self::Never | Self::Regression | Self::Inconclusive | Self::Missing => None,
             Self::Instructions => Some(Metric::instructions()),
             Self::Allocations => Some(Metric::allocations()),
             Self::AllocatedBytes => Some(Metric::allocated_bytes()),
+            Self::PeakMemory => Some(Metric::peak_memory()),
         }
     }
 }

@@ -31,7 +31,7 @@ pub enum Release {
     Revision(String),
 }
 
-/// The counted metrics that affect the exit code in addition to times: that of the flag, and those of the file.
+/// The metrics that affect the exit code in addition to times: that of the flag, and those of the file.
 pub fn deciding(file: &BenchToml, flag: Option<Metric>) -> Vec<Metric> {
     flag.into_iter().chain(file.judge().gate.fail_on.clone()).collect()
 }

@@ -19,7 +19,8 @@ pub struct ExitPolicy {
     /// True if comparisons of nothing at all fail too. The first benchmarks of a repository have nothing to be compared
     /// with.
     pub nothing_compared: bool,
-    /// The counted metrics that affect the exit code beside times. If nothing was timed, all do.
+    /// The metrics that affect the exit code beside times, of those that do so only on request. If nothing was timed,
+    /// all do.
     pub metrics: Vec<Metric>,
 }
 
@@ -48,12 +49,13 @@ impl ExitPolicy {
         }
     }
 
-    /// True if a row affects the exit code. A metric counted beside times does so only on request.
+    /// True if a row affects the exit code. A count or the peak memory beside times does so only on request.
     pub fn decides(&self, row: &DecidedRow, rows: &[DecidedRow]) -> bool {
-        let is_counted = |row: &DecidedRow| row.metric.as_ref().is_some_and(Metric::is_counted);
-        !is_counted(row)
+        let is_beside =
+            |row: &DecidedRow| row.metric.as_ref().is_some_and(|metric| !metric.decides());
+        !is_beside(row)
             || row.metric.as_ref().is_some_and(|metric| self.metrics.contains(metric))
-            || rows.iter().all(|other| other.metric.is_none() || is_counted(other))
+            || rows.iter().all(|other| other.metric.is_none() || is_beside(other))
     }
 }
 

@@ -78,6 +78,8 @@ pub struct KnownMetric {
     source: MetricSource,
     /// False for a metric that is decided and shown only on request.
     is_default: bool,
+    /// False for a metric that is measured beside times and affects the exit code only on request.
+    decides: bool,
     /// True if 0 is a valid value.
     may_be_zero: bool,
     /// The default min-effect, which `[metric.NAME]` changes. Absent for metrics that follow `[verdict]`.
@@ -91,6 +93,7 @@ impl KnownMetric {
         unit: Unit::Nanoseconds,
         source: MetricSource::Execution,
         is_default: true,
+        decides: true,
         may_be_zero: false,
         min_effect: None,
     };
@@ -122,8 +125,8 @@ metrics! {
     user: "user" { is_default: false }
     /// The part of the CPU time in the kernel.
     system: "system" { is_default: false }
-    /// Peak memory of a whole program.
-    peak_memory: "peak-memory" { unit: Unit::Bytes }
+    /// Peak memory of a whole program. With threads, chance and speed move it by percents.
+    peak_memory: "peak-memory" { unit: Unit::Bytes, decides: false, min_effect: Some(0.05) }
     /// CPU cycles per iteration, by a custom measurement of criterion.
     cycles: "cycles" { unit: Unit::Cycles }
     /// Executed instructions per iteration, counted exactly. Nearly every commit changes a few.
@@ -194,6 +197,12 @@ impl Metric {
     /// True if it is decided and shown unless the user asks for other metrics.
     pub fn is_default(&self) -> bool {
         self.known().is_none_or(|known| known.is_default)
+    }
+
+    /// True if it affects the exit code beside times, unless the user says otherwise: a gate fails on what it was asked
+    /// about.
+    pub fn decides(&self) -> bool {
+        !self.is_counted() && self.known().is_none_or(|known| known.decides)
     }
 
     /// True if 0 is a valid value.

@@ -152,7 +152,7 @@ fn config_options_override_keys_of_the_file() {
         ("speed=high", "it names no table"),
         ("build", "cannot use --config build"),
         ("tool.x=1", "unknown field `tool`"),
-        ("metric.wall.min-effect=2%", "the metrics that have are instructions, allocations,"),
+        ("metric.wall.min-effect=2%", "the metrics that have are peak-memory, instructions,"),
         ("command.x=1", "command"),
         ("build.cargo-args=['-Zx']", "use --cargo-arg"),
     ] {

@@ -327,6 +327,7 @@ impl ComparisonReport {
             format!("each version: {sizes}; false-alarm-rate {rate}, min-effect {min_effect}")
         }));
         lines.extend(self.counted_line());
+        lines.extend(self.undecisive_line());
         lines.extend(self.sandbox_line());
         lines
     }
@@ -346,6 +347,7 @@ impl ComparisonReport {
             lines.extend(self.decided_text());
         }
         lines.extend(self.counted_line());
+        lines.extend(self.undecisive_line());
         let mut timed = self.timed().peekable();
         if timed.peek().is_some() && timed.all(|(_, stage)| is_paired(stage)) {
             lines.push(VALUES.to_owned());

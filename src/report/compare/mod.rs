@@ -78,10 +78,9 @@ impl ComparisonReport {
     /// benchmarks have their own)`.
     fn min_effect_text(&self) -> String {
         let common = self.outcome.criteria.min_effect;
-        let is_counted = |row: &DecidedRow| row.metric.as_ref().is_some_and(Metric::is_counted);
-        let has_own = |row: &DecidedRow| {
-            !is_counted(row) && self.min_effect_of(row).total_cmp(&common).is_ne()
-        };
+        let follows = |row: &DecidedRow| row.metric.as_ref().is_none_or(Metric::decides);
+        let has_own =
+            |row: &DecidedRow| follows(row) && self.min_effect_of(row).total_cmp(&common).is_ne();
         let own = if self.outcome.rows.iter().any(has_own) {
             " (some benchmarks have their own)"
         } else {

@@ -1,6 +1,6 @@
 //! Notes on many benchmarks at once, and on what differs between the versions.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rbench_code::elf::{FunctionDiff, SizedFunction};
 use rbench_stats::{Evidence, InconclusiveReason};
@@ -421,6 +421,24 @@ impl ComparisonReport {
             String::new()
         };
         Some(format!("counted: {limits}, in 1 layout{more}; independent of timing noise"))
+    }
+
+    /// Which metrics have regressed rows that do not affect the exit code, and what makes them affect it.
+    pub(super) fn undecisive_line(&self) -> Option<String> {
+        let regressed = self.with_verdict(VerdictKind::Regressed);
+        let beside = regressed.filter(|row| !self.policy.decides(row, &self.outcome.rows));
+        let metrics: BTreeSet<&Metric> = beside.filter_map(|row| row.metric.as_ref()).collect();
+        let first = metrics.first()?;
+        let limit = |metric: &&Metric| {
+            let limit = self.outcome.criteria.for_metric(metric).min_effect;
+            format!("{} (min-effect {})", metric.name, exact(limit))
+        };
+        let names = metrics.iter().map(limit).collect::<Vec<_>>().join(", ");
+        let does = if metrics.len() == 1 { "does" } else { "do" };
+        Some(format!(
+            "{names} {does} not affect the exit code; --fail-on {} makes it do so",
+            first.name
+        ))
     }
 
     fn counted_stages(&self) -> impl Iterator<Item = &DecidedStage> {
