@@ -107,7 +107,12 @@ pub fn compile(
     if status.success() {
         return Ok(Messages { ignored: ignored(&text), ..messages });
     }
-    let mut error = Error::new(Exit::Build, what(&failed(&text)))
+    let mut error = Error::new(Exit::Build, what(&failed(&text)));
+    // It may come long before the end of the output.
+    if let Some(first) = first_error(&text) {
+        error = error.cause(first);
+    }
+    error = error
         .cause(format!("cargo ended with {status}; the end of its output:"))
         .cause(indented(&tool::tail(&text)))
         .cause(format!("full output: {}", log.display()));
@@ -170,6 +175,15 @@ pub fn ignored(output: &str) -> Vec<String> {
     ignored.sort();
     ignored.dedup();
     ignored
+}
+
+/// The first error of rustc or cargo, with its place if it has one: `error[E0308]: mismatched types (src/lib.rs:3:5)`.
+fn first_error(output: &str) -> Option<String> {
+    let is_error = |line: &&str| line.starts_with("error[") || line.starts_with("error: ");
+    let mut lines = output.lines();
+    let error = lines.find(is_error)?;
+    let place = lines.next().and_then(|next| next.trim_start().strip_prefix("--> "));
+    Some(place.map_or(error.to_owned(), |place| format!("{error} ({place})")))
 }
 
 fn indented(text: &str) -> String {
@@ -363,6 +377,16 @@ mod tests {
         let units = "profile.bench.codegen_units=1";
         assert_eq!(of(&["--config", units]), "profile.bench.codegen_units");
         assert_eq!(of(&["--config=profile.bench.codegen-units=1", "-Zx"]), "");
+    }
+
+    #[test]
+    fn first_error_has_its_place() {
+        let output = "warning: unused variable: `a`\n --> src/lib.rs:1:1\n  |\nerror[E0308]: mismatched types\n   \
+            --> src/lib.rs:3:5\n\nerror: another\n";
+        let first = first_error(output).unwrap();
+        assert_eq!(first, "error[E0308]: mismatched types (src/lib.rs:3:5)");
+        assert_eq!(first_error("error: no such crate\n\n --> x").unwrap(), "error: no such crate");
+        assert_eq!(first_error("errors: none"), None);
     }
 
     #[test]
