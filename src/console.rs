@@ -45,6 +45,8 @@ pub struct Console {
     /// True if all output of cargo is passed on.
     verbose: bool,
     quiet: bool,
+    /// True if warnings get a line, but notes and usual steps do not.
+    brief: bool,
     compiling: Mutex<Option<Compiling>>,
     links: Mutex<Option<ProgressBar>>,
     traces: Mutex<Option<ProgressBar>>,
@@ -64,6 +66,7 @@ impl Console {
             terminal: terminal && !quiet && !verbose,
             verbose: terminal && verbose,
             quiet,
+            brief: false,
             compiling: Mutex::default(),
             links: Mutex::default(),
             traces: Mutex::default(),
@@ -96,6 +99,32 @@ impl Console {
         let variable = || std::env::var("COLUMNS").ok()?.trim().parse().ok();
         let columns = terminal.map(|(width, _)| width.0.into()).or_else(variable);
         columns.filter(|columns| *columns > 0).unwrap_or(PLAIN_COLUMNS)
+    }
+
+    /// Prints no note and no line about the usual steps from now on, which repeat; a terminal still shows steps while they
+    /// last.
+    pub const fn be_brief(&mut self) {
+        self.brief = true;
+    }
+
+    /// Erases the progress of phases that an error has ended.
+    pub fn erase(&self) {
+        let bars = [&self.links, &self.traces].map(Mutex::lock).into_iter().flatten();
+        bars.for_each(|mut bar| *bar = None);
+        if let (Ok(mut compiling), Ok(mut measuring)) =
+            (self.compiling.lock(), self.measuring.lock())
+        {
+            (*compiling, *measuring) = (None, None);
+        }
+    }
+
+    /// Prints a line about a usual step, as [`line`](Self::line) does.
+    pub fn step(&self, text: &str) {
+        if self.brief {
+            debug!(target: PRINTED, "(brief) {text}");
+        } else {
+            self.line(text);
+        }
     }
 
     /// Prints one or more lines of progress, unless progress is switched off. Escapes the text.
@@ -137,6 +166,13 @@ impl Console {
         }
     }
 
+    /// Prints a line about a usual step, or a note, unless it was printed before.
+    fn step_once(&self, text: String) {
+        if !self.brief {
+            self.line_once(text);
+        }
+    }
+
     /// Writes a long result to standard output. A closed pipe is not an error.
     pub fn stream(write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
         write(&mut std::io::BufWriter::new(Indifferent(std::io::stdout().lock())))
@@ -170,7 +206,7 @@ impl Console {
 
     fn compiling(&self, what: &str) {
         if !self.terminal {
-            self.line(what);
+            self.step(what);
         }
         if let Ok(mut compiling) = self.compiling.lock() {
             *compiling = Some(Compiling::new(what, self.terminal));
@@ -181,7 +217,7 @@ impl Console {
         if !self.terminal {
             if done == of {
                 let times = quantity::count(of, "time");
-                self.line(&format!("linked {target} of {version} {times}"));
+                self.step(&format!("linked {target} of {version} {times}"));
             }
             return;
         }
@@ -202,7 +238,7 @@ impl builds::Observer for Console {
                     let compiling = self.compiling.lock().ok();
                     let crates = compiling.and_then(|one| one.as_ref()?.crates());
                     let crates = crates.map_or(String::new(), |crates| format!(": {crates}"));
-                    self.line(&format!("still compiling {version}, {} s{crates}", since.as_secs()));
+                    self.step(&format!("still compiling {version}, {} s{crates}", since.as_secs()));
                 }
             }
             Event::CargoOutput(bytes) => {
@@ -220,13 +256,13 @@ impl builds::Observer for Console {
                     *compiling = None;
                 }
                 let took = format!("{:.1} s", took.as_secs_f64());
-                self.line(&match *purpose {
+                self.step(&match *purpose {
                     "" => format!("compiled {version} in {took}"),
                     purpose => format!("compiled {version} {purpose}: {took}"),
                 });
             }
             Event::Compiled { version, took: None, .. } => {
-                self.line_once(format!("{version} is already compiled"));
+                self.step_once(format!("{version} is already compiled"));
             }
             Event::CompiledAgain { done, of } if self.terminal => {
                 let what = || "both versions again, to measure the time".to_owned();
@@ -236,7 +272,7 @@ impl builds::Observer for Console {
             Event::CompiledAgain { done, of } => {
                 if done == of && *of > 0 {
                     let times = quantity::count(*of, "time");
-                    self.line(&format!("compiled both versions again: {times}"));
+                    self.step(&format!("compiled both versions again: {times}"));
                 }
             }
             Event::Linked { target, version, done, of } => {
@@ -246,7 +282,7 @@ impl builds::Observer for Console {
                 "waiting for another rbench process in this repository ({})",
                 path.display()
             )),
-            Event::Note(text) => self.line_once(format!("note: {text}")),
+            Event::Note(text) => self.step_once(format!("note: {text}")),
             Event::Warning(text) => self.line_once(format!("warning: {text}")),
         }
     }
@@ -268,14 +304,14 @@ impl measure::Observer for Console {
     }
 
     fn note(&self, note: &str) {
-        self.line_once(format!("note: {note}"));
+        self.step_once(format!("note: {note}"));
     }
 
     fn executed(&self, done: usize, of: usize) {
         let Ok(mut measuring) = self.measuring.lock() else { return };
         let is_new = measuring.is_none();
         let progress = measuring.get_or_insert_with(|| Executions::new(self.terminal, of));
-        if !self.quiet {
+        if self.terminal || !(self.quiet || self.brief) {
             progress.done(done);
         }
         if done == of {
@@ -300,7 +336,7 @@ impl measure::Observer for Console {
         if !self.terminal {
             if done == of && of > 0 {
                 let benchmarks = quantity::count(of, "benchmark");
-                self.line_once(format!("traced {benchmarks} of {version}"));
+                self.step_once(format!("traced {benchmarks} of {version}"));
             }
             return;
         }
@@ -336,7 +372,7 @@ fn advance(
 
 fn progress_bar(template: &str, of: usize) -> ProgressBar {
     let style = ProgressStyle::with_template(template);
-    let bar = ProgressBar::new(of as u64);
+    let bar = ProgressBar::new(of as u64).with_finish(ProgressFinish::AndClear);
     bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
     bar
 }

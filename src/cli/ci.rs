@@ -39,6 +39,7 @@ pub enum CiCommand {
 #[command(mut_arg("variants", |variants| variants.hide(true)))]
 #[command(mut_arg("audit", |audit| audit.hide(true)))]
 #[command(mut_arg("pack", |pack| pack.hide(true)))]
+#[command(mut_arg("watch", |watch| watch.hide(true)))]
 // A misspelled subcommand is no filter.
 #[command(mut_arg("positional", |filter| filter.last(true)))]
 pub struct CiRunArgs {

@@ -36,6 +36,16 @@ pub struct CompareArgs {
         "also_base",
     ])]
     pub pack: Option<PathBuf>,
+    /// Compare again after each save, and print one line.
+    ///
+    /// It says slower, faster, the same or not yet decided. The head is the uncommitted tree, `.`, and sample sizes are those of --quick unless they are given. A tree that is
+    /// saved during a comparison is compared next. Ctrl-C ends it, with exit code 0 while it waits for a save, and 130
+    /// during a comparison.
+    #[arg(long, help_heading = "Experiment", conflicts_with_all = [
+        "variants", "pack", "stored", "push", "audit", "dry_run", "also_base", "fail_on", "reasons", "explain", "format",
+        "output",
+    ])]
+    pub watch: bool,
     /// Compare stored results of both versions instead of measuring.
     #[arg(long, help_heading = "Stored results", conflicts_with_all = [
         "no_skip", "budget", "dry_run", "quick", "builds", "executions", "measurements", "cpu",

@@ -20,13 +20,14 @@ const STYLES: Styles = Styles::styled()
 const LONG: [&str; 7] = ["compare", "versus", "ci", "bisect", "run", "selftest", "diagnose"];
 
 /// The options that most comparisons need, by their long names, in the order of the help.
-const COMMON: [&str; 19] = [
+const COMMON: [&str; 20] = [
     "filter",
     "exact",
     "package",
     "bench",
     "command",
     "quick",
+    "watch",
     "budget",
     "builds",
     "steps",
@@ -54,7 +55,10 @@ const EXAMPLES: &[(&str, &[Example])] = &[
             ("compare", "the last two commits"),
             ("compare main .", "main and the uncommitted tree"),
             ("compare main..topic --quick", "quickly, with wide intervals"),
-            ("compare HEAD . '^parse/'", "some benchmarks of the uncommitted tree"),
+            (
+                "compare HEAD . parse --watch",
+                "some benchmarks of the uncommitted tree, after each save",
+            ),
             ("compare main HEAD --budget 5min", "with at most five minutes of measuring"),
             ("compare --also-base v1.2.0", "the last two commits, and HEAD with a release"),
             ("compare --command 'tool --quick'", "a program of the workspace as a benchmark"),

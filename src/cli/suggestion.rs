@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// Options of one report or of stored results, which no suggestion repeats.
-const OWN: [&str; 12] = [
+const OWN: [&str; 13] = [
     "reasons",
     "quiet",
     "format",
@@ -28,6 +28,7 @@ const OWN: [&str; 12] = [
     "partition",
     "part",
     "push",
+    "watch",
 ];
 
 impl CommandLine for GivenOptions {

@@ -26,6 +26,7 @@ mod selftest;
 mod site;
 mod start;
 mod versus;
+mod watch;
 
 use crate::{
     cli::{Cli, Command},
@@ -45,6 +46,7 @@ pub fn run(cli: &Cli, shared: &SharedVariables) -> Result<Exit> {
         Command::Build(args) => build::run(args),
         Command::Versus(args) => versus::run(args),
         Command::Ci(args) => ci::run(args, shared),
+        Command::Compare(args) if args.watch => watch::run(args),
         Command::Compare(args) => compare::run(args, shared),
         Command::Bisect(args) => bisect::run(args),
         Command::Run(args) => run::run(args, shared),

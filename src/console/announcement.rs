@@ -17,20 +17,20 @@ impl Observer for Console {
             Event::Planned { outline, confirms } => plan(self, outline, confirms),
             Event::Unaffected { not_measured, of } => {
                 if let Some(line) = unaffected_line(not_measured, of) {
-                    self.line(&line);
+                    self.step(&line);
                 }
             }
-            Event::AlreadyMeasured => self.line("all changes between them are already measured"),
-            Event::ByTarget { benches, lto } => self.line(&format!(
+            Event::AlreadyMeasured => self.step("all changes between them are already measured"),
+            Event::ByTarget { benches, lto } => self.step(&format!(
                 "with lto = {lto}, each of the {benches} bench targets is optimized as a whole when it is \
                  linked: the first are compared before the others are compiled; --bench NAME compares one"
             )),
-            Event::TargetsCompared { benches, done, of, counts } => self.line(&format!(
+            Event::TargetsCompared { benches, done, of, counts } => self.step(&format!(
                 "{}: {} ({done} of {of} bench targets)",
                 benches.join(", "),
                 counts.all_words()
             )),
-            Event::AlsoAgainst(release) => self.line(&format!("also against {release}:")),
+            Event::AlsoAgainst(release) => self.step(&format!("also against {release}:")),
             Event::Started(started) => {
                 self.change_live(|live| *live = LiveTable::default());
                 resumed(self, started);
@@ -38,18 +38,18 @@ impl Observer for Console {
             Event::Provisional(rows) => self.change_live(|live| live.measured(rows)),
             Event::Decided(rows) => self.change_live(|live| live.decided(rows)),
             Event::Analysed { builds, decided, undecided } => {
-                self.line(&analysis_line(builds, decided, undecided));
+                self.step(&analysis_line(builds, decided, undecided));
             }
             Event::Confirming { benchmarks, seeds } => confirmation(self, benchmarks, seeds),
             Event::Auditing { measured, skipped } => {
                 let skipped = count(skipped, "skipped benchmark");
-                self.line(&format!("audit: measuring {measured} of {skipped} all the same"));
+                self.step(&format!("audit: measuring {measured} of {skipped} all the same"));
             }
             Event::CountsVary { varying: some, of, layouts } => varying(self, some, of, layouts),
             Event::Explaining { what, benchmarks, left_out } => {
                 explaining(self, what, benchmarks, left_out);
             }
-            Event::Note(note) => self.line(&format!("note: {note}")),
+            Event::Note(note) => self.step(&format!("note: {note}")),
             Event::Warning(warning) => self.line(&format!("warning: {warning}")),
         }
     }
@@ -89,7 +89,7 @@ pub fn plan(console: &Console, outline: &Outline, confirms: bool) {
     } else {
         ("measuring all of them".to_owned(), String::new())
     };
-    console.line(&format!(
+    console.step(&format!(
         "plan: {} of {}, {}{own}, layout {layout}; {what} takes {} {}{again}",
         count(benchmarks, "benchmark"),
         count(versions.0, versions.1),
@@ -114,7 +114,7 @@ fn unaffected_line(not_measured: usize, of: usize) -> Option<String> {
 pub fn resumed(console: &Console, started: &StartedExperiment) {
     if started.resumed() > 0 {
         let executions = count(started.resumed(), "execution");
-        console.line(&format!("resuming an interrupted run, after {executions}"));
+        console.step(&format!("resuming an interrupted run, after {executions}"));
     }
     if !started.not_resumed.is_empty() {
         console.line(&format!(
@@ -146,7 +146,7 @@ fn analysis_line(builds: u32, analysed: usize, undecided: usize) -> String {
 /// initial states.
 fn varying(console: &Console, varying: usize, of: usize, layouts: usize) {
     let (of, layouts) = (count(of, "benchmark"), count(layouts, "layout"));
-    console.line(&format!(
+    console.step(&format!(
         "counts of {varying} of {of} vary within a version: counting them in {layouts}, each with \
          another initial state"
     ));
@@ -155,7 +155,7 @@ fn varying(console: &Console, varying: usize, of: usize, layouts: usize) {
 /// Prints that flagged benchmarks are measured again, and in which layouts.
 fn confirmation(console: &Console, benchmarks: usize, seeds: &[LayoutSeed]) {
     let first = seeds.first().map_or(String::new(), |seed| format!(", the first with seed {seed}"));
-    console.line(&format!(
+    console.step(&format!(
         "measuring {} again on {} with fresh layouts{first}",
         count(benchmarks, "flagged benchmark"),
         count(seeds.len(), "build"),
@@ -169,7 +169,7 @@ fn explaining(console: &Console, what: &str, benchmarks: usize, left_out: usize)
         more => format!(" ({more} more changed by less)"),
     };
     let whom = count(benchmarks, "benchmark");
-    console.line(&format!("explaining where the {what} of {whom} went{left_out}"));
+    console.step(&format!("explaining where the {what} of {whom} went{left_out}"));
 }
 
 #[cfg(test)]

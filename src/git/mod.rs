@@ -6,6 +6,7 @@
 //! user's.
 
 mod checkout;
+mod directories;
 mod files;
 mod new;
 mod order;

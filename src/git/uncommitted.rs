@@ -229,7 +229,7 @@ fn copy_blob(from: &Odb<'_>, blob: Oid, to: &Odb<'_>) -> Result<(), git2::Error>
 }
 
 /// The user's index in memory; HEAD's tree if libgit2 does not know its format (split and sparse indexes).
-fn current_index(handle: &git2::Repository) -> Result<Index, git2::Error> {
+pub(super) fn current_index(handle: &git2::Repository) -> Result<Index, git2::Error> {
     match handle.index() {
         Err(error) if is_unknown_format(&error) => {}
         read => return read,
@@ -307,7 +307,8 @@ impl<'a> LeftOut<'a> {
     }
 }
 
-fn is_tagged(directory: &Path) -> bool {
+/// True if a tool tagged the directory as its cache.
+pub(super) fn is_tagged(directory: &Path) -> bool {
     let mut start = Vec::new();
     File::open(directory.join("CACHEDIR.TAG"))
         .and_then(|file| file.take(CACHE_TAG.len() as u64).read_to_end(&mut start))

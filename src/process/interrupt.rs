@@ -123,6 +123,11 @@ impl Interrupt {
         place.map(RunningGuard)
     }
 
+    /// While the guard lives, a signal only sets the flag, as while a child runs: for who waits for the flag.
+    pub fn in_order(&self) -> Option<RunningGuard<'_>> {
+        self.starting()
+    }
+
     /// From now on finished executions are kept too, unless nothing is kept.
     pub fn keep_executions(&self) {
         if self.kept() != SavedHandler::Nothing {
@@ -215,7 +220,8 @@ impl Running {
 }
 
 /// Marks a child as running until it is dropped.
-pub(super) struct RunningGuard<'r>(&'r AtomicI32);
+#[derive(Debug)]
+pub struct RunningGuard<'r>(&'r AtomicI32);
 
 impl RunningGuard<'_> {
     /// Sets the process group of the child, which has started.

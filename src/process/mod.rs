@@ -1,6 +1,7 @@
 //! Runs child processes: alone or interleaved with a partner, and optionally counted or traced. It knows nothing of
 //! benchmarks, harnesses or the terminal.
 
+mod changes;
 mod child;
 pub mod counting;
 mod filter;
@@ -24,6 +25,7 @@ mod testing;
 pub mod trace;
 
 pub use self::{
+    changes::Changes,
     child::{
         Ending, MEMORY_ERROR, Tool, await_end_of, cpu_time_of_children, end_all_children,
         end_with_this_process, in_own_session, is_from_child,

@@ -94,6 +94,11 @@ pub const fn place(row: &DecidedRow) -> Option<&'static str> {
     }
 }
 
+/// The change that a verdict is about, if it is about one.
+pub fn change_of(verdict: &Verdict) -> Option<&Change> {
+    change_and_reason(verdict).0
+}
+
 /// The change that a verdict is about, and the reason for the verdict.
 fn change_and_reason(verdict: &Verdict) -> (Option<&Change>, String) {
     match verdict {

@@ -68,3 +68,4 @@ mod trace;
 mod unaffected;
 mod variants;
 mod versus;
+mod watch;

@@ -69,6 +69,10 @@ fn compared_versions(
         return Err(Error::new(Exit::Usage, "`ci` measures no pack")
             .hint("measure it with: cargo rbench compare --pack FILE"));
     }
+    if args.watch {
+        return Err(Error::new(Exit::Usage, "`ci` does not wait for saves")
+            .hint("watch at your desk: cargo rbench compare HEAD . --watch"));
+    }
     let versions = versions::find(&job.environment, args.versions.typed(), manifest, console)?;
     let versions = versions.map(|revision| match variant {
         None => revision,

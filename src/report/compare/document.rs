@@ -564,7 +564,7 @@ fn undecided(kind: VerdictKind, note: Option<String>) -> Option<Text> {
 
 /// A failure on one line: its first cause and the last line of the output, without the error that
 /// names the benchmark again.
-fn brief(message: &str) -> String {
+pub(super) fn brief(message: &str) -> String {
     let is_note = |line: &&str| line.starts_with("note: run with") || line.is_empty();
     // Hints stand at the end, and may have several lines.
     let before = message.lines().map(str::trim).take_while(|line| !line.starts_with("hint:"));

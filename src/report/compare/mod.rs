@@ -5,6 +5,7 @@ mod audit;
 mod comparison;
 mod document;
 mod html;
+mod line;
 mod notes;
 mod overall;
 mod parts;

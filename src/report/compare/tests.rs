@@ -5,6 +5,7 @@ mod advice;
 mod comment;
 mod counts;
 mod impact;
+mod line;
 mod notes;
 mod overall;
 mod page;
