@@ -1,15 +1,15 @@
 //! `cargo rbench compare`: measures two versions, or reads stored results, and gives a verdict on every benchmark.
 
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use super::{output::Output, project_of, push, selected_targets, stored_targets};
 use crate::{
     ci,
     cli::{CompareArgs, ExplainRows, FailOn, VerdictArgs},
     compare::{
-        Acceptances, Archive, Benchmarks, ExplainedRows, Outcome, Request, Session, StoredRequest,
-        Warning, archive, compare_all, compare_by_target, compare_compilations, compare_stored,
-        with_release,
+        Acceptances, Archive, Benchmarks, CompiledRequest, ExplainedRows, Outcome, Request,
+        Session, StoredRequest, Warning, archive, compare_all, compare_by_target,
+        compare_compilations, compare_stored, with_release,
     },
     config::{BuildSettings, Gate, Purpose, SamplingConfigs, VerdictSettings, deciding},
     console::{Console, announcement},
@@ -133,30 +133,11 @@ fn compared_each(
     console: &Console,
     interrupt: &Interrupt,
 ) -> Result<Option<Vec<Outcome>>> {
-    if let [first, ..] = each
-        && let Some(verdicts) =
-            VerdictSettings::resolve_compilations(&project.file, &first.verdict.criteria)?
-    {
-        return compilations(project, each, &verdicts, console).map(Some);
-    }
-    match each {
-        [first, ..] if first.stored => {
-            let outcomes = each.iter().map(|args| stored(project, args, each.len(), console));
-            Ok(Some(outcomes.collect::<Result<Vec<_>>>()?.concat()))
-        }
-        _ => measured_each(project, each, has_page, console, interrupt),
-    }
-}
-
-fn compilations(
-    project: &Project,
-    each: &[CompareArgs],
-    verdicts: &VerdictSettings,
-    console: &Console,
-) -> Result<Vec<Outcome>> {
-    let verdicts = verdicts.clone().shared_by(each.len());
-    let of_one = |args: &CompareArgs| {
-        if args.stored {
+    let Some(first) = each.first() else { return Ok(None) };
+    let [executed, compiled] =
+        VerdictSettings::resolve_parts(&project.file, &first.verdict.criteria)?;
+    if first.stored {
+        if compiled.is_some() {
             return Err(Error::new(
                 Exit::Usage,
                 "cannot compare stored sizes or times of compiling",
@@ -164,16 +145,55 @@ fn compilations(
             .cause("they are not stored, since compiling gives them again")
             .hint("compare them without --stored"));
         }
+        let outcomes = each.iter().map(|args| stored(project, args, each.len(), console));
+        return Ok(Some(outcomes.collect::<Result<Vec<_>>>()?.concat()));
+    }
+    let measured = match executed {
+        Some(verdicts) => measured_each(project, each, verdicts, has_page, console, interrupt)?,
+        None => None,
+    };
+    let Some(verdicts) = compiled else { return Ok(measured) };
+    let spent = measured.iter().flatten().filter_map(|one| one.spent).sum();
+    let compiled = compilations(project, each, verdicts, spent, console)?;
+    if first.experiment.dry_run {
+        return Ok(None);
+    }
+    let Some(mut outcomes) = measured else { return Ok(Some(compiled)) };
+    // A comparison with a release is behind those with the base, and about benchmarks only.
+    for (outcome, compiled) in outcomes.iter_mut().zip(compiled) {
+        outcome.add_compilations(compiled);
+    }
+    Ok(Some(outcomes))
+}
+
+/// Compares the compilations of each comparison, after `spent` of the budget.
+fn compilations(
+    project: &Project,
+    each: &[CompareArgs],
+    verdicts: VerdictSettings,
+    spent: Duration,
+    console: &Console,
+) -> Result<Vec<Outcome>> {
+    let verdicts = &verdicts.shared_by(each.len());
+    let spent = spent.div_f64(each.len().max(1) as f64);
+    let of_one = |args: &CompareArgs| {
         let settings = BuildSettings::resolve(&project.file, args.experiment.compile.clone());
         let build_env = project.build_env(settings.compile, console)?;
-        let purpose =
-            Purpose::Comparison { mode: Mode::Sequential, stopping: args.stopping.rule() };
+        let stopping = args.stopping.rule();
+        let purpose = Purpose::Comparison { mode: Mode::Sequential, stopping };
         let sampling = args.experiment.measure.options(Mode::Sequential);
         let sampling = SamplingConfigs::resolve(&project.file, sampling, purpose);
-        let versions = versions(project, args)?;
-        let filter = selected_targets(project, &args.experiment.target);
-        let analyses = sampling.common().interim_analyses;
-        compare_compilations(project, &build_env, versions, &filter, &verdicts, analyses)
+        let [base, head] = versions(project, args)?;
+        let request = CompiledRequest {
+            versions: [&base, &head],
+            filter: &selected_targets(project, &args.experiment.target),
+            verdicts,
+            analyses: sampling.common().interim_analyses,
+            stopping,
+            budget: args.stopping.time_for_each(each.len()).map(|all| all.saturating_sub(spent)),
+            only_plan: args.experiment.dry_run,
+        };
+        compare_compilations(project, &build_env, &request, console)
     };
     each.iter().map(of_one).collect()
 }
@@ -228,6 +248,7 @@ fn stored(
 fn measured_each(
     project: &Project,
     each: &[CompareArgs],
+    verdicts: VerdictSettings,
     has_page: bool,
     console: &Console,
     interrupt: &Interrupt,
@@ -237,7 +258,6 @@ fn measured_each(
     let (mode, stopping) = (project.file.mode(args.mode), args.stopping.rule());
     let purpose = Purpose::Comparison { mode, stopping };
     let settings = ExperimentSettings::resolve(project, &args.experiment, purpose);
-    let verdicts = VerdictSettings::resolve(&project.file, &args.verdict.criteria)?;
     let acceptances = Acceptances::read(project)?;
     let runner = Runner::open(project, settings, interrupt, console)?;
     // Checked before rbench itself makes the machine busy.

@@ -3,40 +3,61 @@
 //! The versions are compiled alternately, so that slow changes of the machine meet both, and a pair of compilations
 //! counts as a pair of builds: the same interim analyses, and fresh pairs that confirm a change.
 
+use std::time::Duration;
+
 use rbench_code::elf::SectionSizes;
 use rbench_stats::{
-    AlphaSpending, Assessment, Criteria, Estimator, Measurements, Pairing, Summary, decide_counts,
+    AlphaSpending, Assessment, Criteria, Estimator, Measurements, Pairing, Power, Summary,
+    decide_counts, sequential::WORTHWHILE,
 };
 
 use super::{
+    Event, Observer,
     outcome::Outcome,
     sizes::{Sizes, TargetSizes},
 };
 use crate::{
     builds::{
-        BuildEnv, Compilation, CompileTime, Event, Source, TimedCompilation, changed_dependencies,
+        self, BuildEnv, Compilation, CompileTime, Source, TimedCompilation, changed_dependencies,
     },
-    config::VerdictSettings,
+    config::{StoppingRule, VerdictSettings},
     error::Result,
     model::{BenchTarget, Benchmark, InterimAnalyses, Metric, Name, TargetFilter, Version},
     process::sandbox,
     project::{Project, source_of},
-    verdict::{DecidedRow, DecidedStage, Verdict},
+    verdict::{Advice, DecidedRow, DecidedStage, Verdict},
 };
 
-/// Compares compilations of base and head: the sizes of the executables, and the times of making them. `analyses` are
-/// the numbers of pairs of compilations after which times are analysed. Nothing is stored.
+/// A request to compare the compilations of two versions.
+#[derive(Clone, Copy, Debug)]
+pub struct CompiledRequest<'r> {
+    /// Base and head.
+    pub versions: [&'r Version; 2],
+    /// The bench targets and programs.
+    pub filter: &'r TargetFilter,
+    /// The settings of the verdicts, in metrics of compilations.
+    pub verdicts: &'r VerdictSettings,
+    /// The numbers of pairs of compilations after which times are analysed.
+    pub analyses: InterimAnalyses,
+    /// The rule that ends the compilations while the time is undecided.
+    pub stopping: StoppingRule,
+    /// The limit for the time of compiling again, if any. It does not limit the first analysis.
+    pub budget: Option<Duration>,
+    /// True to compile nothing again and report only the plan.
+    pub only_plan: bool,
+}
+
+/// Compares compilations of base and head: the sizes of the executables, and the times of making them. Nothing is stored.
 pub fn compare_compilations(
     project: &Project,
     build_env: &BuildEnv<'_>,
-    [base, head]: [Version; 2],
-    filter: &TargetFilter,
-    verdicts: &VerdictSettings,
-    analyses: InterimAnalyses,
+    request: &CompiledRequest<'_>,
+    observer: &dyn Observer,
 ) -> Result<Outcome> {
+    let CompiledRequest { versions: [base, head], filter, verdicts, .. } = *request;
     let checkout = |version: &Version| project.checkout(version, build_env.observer);
-    let checkouts = [checkout(&base)?, checkout(&head)?];
-    let sources = [source_of(&base, &checkouts[0]), source_of(&head, &checkouts[1])];
+    let checkouts = [checkout(base)?, checkout(head)?];
+    let sources = [source_of(base, &checkouts[0]), source_of(head, &checkouts[1])];
     let [of_base, of_head] = build_env.compile_both(sources, filter)?;
     let versions = [
         CompiledVersion { source: sources[0], compilation: of_base },
@@ -45,6 +66,7 @@ pub fn compare_compilations(
     let timed = verdicts.metrics.iter().find(|metric| metric.is_compile_time());
     let criteria = timed.map_or(verdicts.criteria, |metric| verdicts.criteria.for_metric(metric));
     let mut outcome = Outcome::new([base.clone(), head.clone()], criteria);
+    outcome.only_compilations = true;
     let with_sizes = verdicts.metrics.contains(&Metric::size());
     let read_sizes = |version: &CompiledVersion<'_>| -> Result<Vec<Sizes>> {
         let CompiledVersion { compilation, .. } = version;
@@ -73,7 +95,10 @@ pub fn compare_compilations(
             outcome.sizes.push(sizes);
         }
     }
-    outcome.rows.extend(time_rows(build_env, &versions, filter, verdicts, analyses)?);
+    if let Some(times) = Times::new(build_env, &versions, request, observer)? {
+        observer.compare_event(Event::SizesDecided(&outcome.rows));
+        outcome.rows.extend(times.rows()?);
+    }
     Ok(outcome)
 }
 
@@ -116,57 +141,187 @@ const RESOLUTION: f64 = 1000.0;
 /// The times of pairs of compilations, base and head.
 type Pairs = Vec<[CompileTime; 2]>;
 
-/// Compiles two versions repeatedly, and decides on each chosen metric.
-fn time_rows(
-    build_env: &BuildEnv<'_>,
-    versions: &[CompiledVersion<'_>; 2],
-    filter: &TargetFilter,
-    verdicts: &VerdictSettings,
-    analyses: InterimAnalyses,
-) -> Result<Vec<DecidedRow>> {
-    let mut undecided: Vec<Undecided> = verdicts
-        .metrics
-        .iter()
-        .filter(|metric| metric.is_compile_time())
-        .map(|metric| Undecided {
-            metric: metric.clone(),
-            criteria: verdicts.criteria.for_metric(metric),
-            first: None,
-        })
-        .collect();
-    if undecided.is_empty() {
-        return Ok(Vec::new());
-    }
-    let timed = |version: usize| {
-        let CompiledVersion { source, compilation } = &versions[version];
-        TimedCompilation::new(build_env, *source, filter, compilation)
-    };
-    let timed = [timed(0)?, timed(1)?];
-    let measure = |pairs: &mut Pairs, count: usize| -> Result<()> {
-        while pairs.len() < count {
-            build_env.observer.build_event(&Event::CompiledAgain { done: pairs.len(), of: count });
-            pairs.push(pair(&timed, pairs.len())?);
+/// The time of compiling two versions, which is measured and decided.
+struct Times<'t> {
+    request: &'t CompiledRequest<'t>,
+    timed: [TimedCompilation<'t>; 2],
+    /// What the rows are about.
+    benchmark: Benchmark,
+    undecided: Vec<Undecided>,
+    /// The time of the first compilation of both versions, with that of their dependencies.
+    first: Duration,
+    build_observer: &'t dyn builds::Observer,
+    observer: &'t dyn Observer,
+    pairs: Pairs,
+    spent: Duration,
+}
+
+impl<'t> Times<'t> {
+    /// `None` if no chosen metric is a time of compiling.
+    fn new(
+        build_env: &'t BuildEnv<'t>,
+        versions: &'t [CompiledVersion<'t>; 2],
+        request: &'t CompiledRequest<'t>,
+        observer: &'t dyn Observer,
+    ) -> Result<Option<Self>> {
+        let verdicts = request.verdicts;
+        let undecided: Vec<Undecided> = verdicts
+            .metrics
+            .iter()
+            .filter(|metric| metric.is_compile_time())
+            .map(|metric| Undecided {
+                metric: metric.clone(),
+                criteria: verdicts.criteria.for_metric(metric),
+                first: None,
+            })
+            .collect();
+        if undecided.is_empty() {
+            return Ok(None);
         }
-        build_env.observer.build_event(&Event::CompiledAgain { done: count, of: count });
+        let timed = |version: usize| {
+            let CompiledVersion { source, compilation } = &versions[version];
+            TimedCompilation::new(build_env, *source, request.filter, compilation)
+        };
+        Ok(Some(Self {
+            request,
+            timed: [timed(0)?, timed(1)?],
+            benchmark: subject(versions, request.filter),
+            undecided,
+            first: versions.iter().map(|one| one.compilation.record.took()).sum(),
+            build_observer: build_env.observer,
+            observer,
+            pairs: Vec::new(),
+            spent: Duration::ZERO,
+        }))
+    }
+
+    /// Compiles both versions repeatedly, and decides on each chosen metric.
+    fn rows(mut self) -> Result<Vec<DecidedRow>> {
+        let analyses = self.request.analyses;
+        self.announce(self.first);
+        if self.request.only_plan {
+            return Ok(Vec::new());
+        }
+        for (index, count) in analyses.builds().enumerate() {
+            if index == 0 {
+                self.first_pair()?;
+            }
+            let pairs = std::mem::take(&mut self.pairs);
+            self.pairs = self.measure(pairs, count as usize)?;
+            for one in &mut self.undecided {
+                one.analyse(&self.pairs, index, analyses.count());
+            }
+            if self.undecided.iter().all(|one| one.ends(index, analyses.count()))
+                || self.stops(index)
+            {
+                break;
+            }
+        }
+        let decided = self.undecided.len();
+        let fresh = self.undecided.iter().map(|one| one.confirmation_pairs(decided)).max();
+        let mut confirming = Vec::new();
+        if let Some(fresh @ 1..) = fresh {
+            if self.fits(fresh) {
+                let time = self.time_of(fresh);
+                let event = Event::ConfirmingCompilations { count: fresh, time };
+                self.observer.compare_event(event);
+                confirming = self.measure(confirming, fresh)?;
+            } else {
+                self.note("the budget is spent before a change could be confirmed");
+            }
+        }
+        let Self { undecided, benchmark, .. } = self;
+        let rows =
+            undecided.into_iter().map(|one| one.row(&benchmark, &confirming, decided, analyses));
+        Ok(rows.collect())
+    }
+
+    /// Measures the first pair, and corrects the plan if it was wrong: dependencies are not compiled again.
+    fn first_pair(&mut self) -> Result<()> {
+        /// Less is not worth a line.
+        const NEWS: Duration = Duration::from_secs(20);
+        self.pairs = self.measure(Vec::new(), 1)?;
+        let all = |pair: Duration| pair.saturating_mul(self.request.analyses.most);
+        let (planned, known) = (all(self.first), all(self.time_of(1)));
+        let is_half = planned.min(known) < planned.max(known) / 2;
+        if is_half && planned.abs_diff(known) > NEWS {
+            self.announce(self.time_of(1));
+        }
         Ok(())
-    };
-    let mut pairs = Vec::new();
-    for (index, count) in analyses.builds().enumerate() {
-        measure(&mut pairs, count as usize)?;
-        for one in &mut undecided {
-            one.analyse(&pairs, index, analyses.count());
-        }
-        if undecided.iter().all(|one| one.ends(index, analyses.count())) {
-            break;
-        }
     }
-    let decided = undecided.len();
-    let fresh = undecided.iter().map(|one| one.confirmation_pairs(decided)).max().unwrap_or(0);
-    let mut confirming = Vec::new();
-    measure(&mut confirming, fresh)?;
-    let benchmark = subject(versions, filter);
-    let rows = undecided.into_iter().map(|one| one.row(&benchmark, &confirming, decided, analyses));
-    Ok(rows.collect())
+
+    /// Adds pairs of compilations until there are `count`.
+    fn measure(&mut self, mut pairs: Pairs, count: usize) -> Result<Pairs> {
+        let show = |done| {
+            self.build_observer.build_event(&builds::Event::CompiledAgain { done, of: count });
+        };
+        while pairs.len() < count {
+            show(pairs.len());
+            let compiled = pair(&self.timed, pairs.len())?;
+            self.spent += compiled.iter().map(|one| one.wall).sum::<Duration>();
+            pairs.push(compiled);
+        }
+        // The first pair alone is part of the first analysis.
+        if count > 1 {
+            show(count);
+        }
+        Ok(pairs)
+    }
+
+    fn announce(&self, pair: Duration) {
+        let CompiledRequest { analyses, budget, .. } = *self.request;
+        let confirms = self.undecided.iter().any(|one| one.criteria.confirm);
+        let metrics = self.metrics();
+        let event =
+            Event::CompilationsPlanned { metrics: &metrics, analyses, pair, budget, confirms };
+        self.observer.compare_event(event);
+    }
+
+    /// True if the next analysis is unlikely to decide, or is not reached in time. Says so.
+    fn stops(&self, index: usize) -> bool {
+        let CompiledRequest { analyses, stopping, .. } = *self.request;
+        let Some(next) = analyses.builds().nth(index + 1) else { return true };
+        let more = (next as usize).saturating_sub(self.pairs.len());
+        let open = self.undecided.iter().filter(|one| !one.ends(index, analyses.count()));
+        let chance = open.filter_map(|one| one.chance(index, analyses)).reduce(f64::max);
+        if stopping == StoppingRule::Usual && chance.is_none_or(|chance| chance < WORTHWHILE) {
+            self.note(&format!(
+                "{} varies so much that {} compilations of each version would hardly decide it: stopped after {}",
+                self.metrics(),
+                analyses.most,
+                self.pairs.len()
+            ));
+            return true;
+        }
+        let is_late = !self.fits(more);
+        if is_late {
+            self.note(&format!(
+                "the budget is too short for {more} more compilations of each version"
+            ));
+        }
+        is_late
+    }
+
+    /// True if the budget has time for more pairs.
+    fn fits(&self, more: usize) -> bool {
+        let end = self.spent.saturating_add(self.time_of(more));
+        self.request.budget.is_none_or(|budget| end <= budget)
+    }
+
+    /// The time of this number of pairs, as far as is known.
+    fn time_of(&self, pairs: usize) -> Duration {
+        let all: Duration = self.pairs.iter().flatten().map(|one| one.wall).sum();
+        let each = all.as_secs_f64() / self.pairs.len().max(1) as f64;
+        Duration::try_from_secs_f64(each * pairs as f64).unwrap_or(Duration::MAX)
+    }
+
+    fn metrics(&self) -> String {
+        Metric::names(&self.undecided.iter().map(|one| one.metric.clone()).collect::<Vec<_>>())
+    }
+
+    fn note(&self, text: &str) {
+        self.observer.compare_event(Event::Note(text));
+    }
 }
 
 /// Compiles both versions once. Every second pair is in the other order.
@@ -217,6 +372,17 @@ impl Undecided {
                 .is_some_and(|(_, stage)| stage.assessment.ends_first_stage(&self.criteria))
     }
 
+    /// The probability that a later analysis decides it, the highest of all; `None` if none follows.
+    fn chance(&self, index: usize, analyses: InterimAnalyses) -> Option<f64> {
+        let (_, stage) = self.first.as_ref()?;
+        let later = analyses.builds().enumerate().skip(index + 1);
+        let chances = later.map(|(later, pairs)| {
+            let rates = AlphaSpending::at_analysis(&self.criteria, later, analyses.count());
+            stage.assessment.chance_to_be_decided(pairs as usize, rates)
+        });
+        chances.reduce(f64::max)
+    }
+
     /// The number of fresh pairs to confirm a change by; 0 if there is none to confirm.
     fn confirmation_pairs(&self, decided: usize) -> usize {
         let flagged = self.first.as_ref().map(|(_, stage)| &stage.assessment);
@@ -237,15 +403,21 @@ impl Undecided {
         });
         let Some((_, first)) = &self.first else {
             let reason = "its times cannot be compared".to_owned();
-            return DecidedRow::without_metric(benchmark, Verdict::Failed { reason });
+            let row = DecidedRow::without_metric(benchmark, Verdict::Failed { reason });
+            return DecidedRow { metric: Some(self.metric), ..row };
         };
         let second = second.flatten();
         let of_second = second.as_ref().map(|stage| &stage.assessment);
         let verdict =
             rbench_stats::Verdict::decide(&first.assessment, of_second, decided, criteria);
+        let stages: Vec<DecidedStage> = std::iter::once(first.clone()).chain(second).collect();
+        let is_open = matches!(verdict, rbench_stats::Verdict::Inconclusive { .. });
+        let last = stages.last().filter(|_| is_open);
+        let power = last.and_then(|last| Power::estimate(&last.assessment, decided, criteria));
+        let advice = power.and_then(|power| Advice::from_power(&power, criteria.min_effect));
+        let verdict = verdict.with_power(power.as_ref());
         let row = DecidedRow::without_metric(benchmark, verdict.into());
-        let stages = std::iter::once(first.clone()).chain(second).collect();
-        DecidedRow { metric: Some(self.metric), stages, ..row }
+        DecidedRow { metric: Some(self.metric), stages, advice, ..row }
     }
 
     fn stage(&self, pairs: &Pairs, rates: AlphaSpending) -> Option<DecidedStage> {

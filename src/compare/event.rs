@@ -1,8 +1,10 @@
 //! Progress events of a comparison and their receiver, so that comparing never prints.
 
+use std::time::Duration;
+
 use crate::{
     measure::{self, Outline, StartedExperiment},
-    model::{LayoutSeed, Version},
+    model::{InterimAnalyses, LayoutSeed, Version},
     verdict::{Counts, DecidedRow, ProvisionalRow},
 };
 
@@ -15,6 +17,28 @@ pub enum Event<'e> {
         outline: &'e Outline,
         /// True if flagged benchmarks are confirmed on fresh builds.
         confirms: bool,
+    },
+    /// The sizes of executables are decided, and the times of compiling are measured next.
+    SizesDecided(&'e [DecidedRow]),
+    /// Both versions are compiled again, to decide on the time of compiling.
+    CompilationsPlanned {
+        /// The metrics.
+        metrics: &'e str,
+        /// The numbers of compilations of each version after which it is analysed.
+        analyses: InterimAnalyses,
+        /// The time of one compilation of both versions.
+        pair: Duration,
+        /// The limit of the time, if any.
+        budget: Option<Duration>,
+        /// True if a change is confirmed by fresh compilations.
+        confirms: bool,
+    },
+    /// A change of the time of compiling is confirmed by fresh compilations.
+    ConfirmingCompilations {
+        /// The number of compilations of each version.
+        count: usize,
+        /// The time of all.
+        time: Duration,
     },
     /// Some benchmarks of both versions are skipped: they execute and read nothing that differs.
     Unaffected {

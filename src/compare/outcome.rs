@@ -18,8 +18,8 @@ use crate::{
     error::Exit,
     model::{
         AbsentBenchmark, BenchTarget, Benchmark, DependencyChange, Disturbance, FailedTarget,
-        IdleAcceptance, Machine, Metric, Partition, RemovedBenchmark, SampleSizes, SandboxState,
-        Version, VersionChanges,
+        IdleAcceptance, Machine, Partition, RemovedBenchmark, SampleSizes, SandboxState, Version,
+        VersionChanges,
     },
     verdict::{Counts, DecidedRow, ExitPolicy, VerdictKind},
 };
@@ -77,6 +77,8 @@ pub struct Outcome {
     pub explainable: Vec<Benchmark>,
     /// The sizes of executables, if these are compared.
     pub sizes: Vec<TargetSizes>,
+    /// True if only compilations were compared: nothing was run, and nothing is stored.
+    pub only_compilations: bool,
     /// Benchmarks that only the head has.
     pub added: Vec<Benchmark>,
     /// Benchmarks that only the base has.
@@ -141,6 +143,12 @@ impl Outcome {
         self.stored.extend(counted.stored);
     }
 
+    /// Adds the comparison of the compilations of the same versions. Its rows come last.
+    pub fn add_compilations(&mut self, compiled: Self) {
+        self.rows.extend(compiled.rows);
+        self.sizes.extend(compiled.sizes);
+    }
+
     /// Adds the results of other bench targets of the same versions.
     pub fn add_targets(&mut self, other: Self) {
         self.sample_sizes = self.sample_sizes.or(other.sample_sizes);
@@ -195,13 +203,6 @@ impl Outcome {
         }
         let counts = |one: &Self| one.counts_of(|row| policy.decides(row, &one.rows));
         policy.exit(outcomes.iter().map(counts))
-    }
-
-    /// True if compilations were compared instead of benchmarks: nothing was run, and nothing is stored.
-    pub fn is_of_compilations(&self) -> bool {
-        let of_compilations =
-            |row: &DecidedRow| row.metric.as_ref().is_some_and(Metric::is_of_compilations);
-        self.rows.iter().any(of_compilations)
     }
 
     /// True if there is nothing to report about any benchmark.

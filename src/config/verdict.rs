@@ -34,12 +34,17 @@ impl VerdictSettings {
         }
     }
 
-    /// The settings for a comparison of compilations and their executables, if only these are compared.
-    pub fn resolve_compilations(file: &BenchToml, flags: &CriteriaOptions) -> Result<Option<Self>> {
+    /// Resolves the settings for a comparison, which has a part for the metrics of benchmarks and a part for those of
+    /// compilations and their executables. A part without metrics is `None`. Both share the false-alarm rate.
+    pub fn resolve_parts(file: &BenchToml, flags: &CriteriaOptions) -> Result<[Option<Self>; 2]> {
         let settings = Self::resolve_any(file, flags)?;
-        let metrics = &settings.metrics;
-        let are_meant = !metrics.is_empty() && metrics.iter().all(Metric::is_of_compilations);
-        Ok(are_meant.then_some(settings))
+        let (compiled, executed): (Vec<Metric>, Vec<Metric>) =
+            settings.metrics.iter().cloned().partition(Metric::is_of_compilations);
+        let part = |metrics| Self { metrics, ..settings.clone() };
+        // No metrics at all are those of benchmarks.
+        let executes = compiled.is_empty() || !executed.is_empty();
+        let compiles = !compiled.is_empty();
+        Ok([executes.then(|| part(executed)), compiles.then(|| part(compiled))])
     }
 
     fn resolve_any(file: &BenchToml, flags: &CriteriaOptions) -> Result<Self> {

@@ -1,20 +1,34 @@
 //! Words the progress lines about experiments and comparisons: the plan, resumed results, interim
 //! analyses, and confirmation.
 
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use super::{Console, LiveTable};
 use crate::{
     compare::{Event, Observer},
     measure::{Outline, StartedExperiment},
-    model::{FailedTarget, LayoutSeed},
-    report::quantity::{self, count, duration},
+    model::{FailedTarget, InterimAnalyses, LayoutSeed},
+    report::{
+        names::{Names, with_metric},
+        quantity::{self, count, duration},
+        sentence,
+    },
+    verdict::DecidedRow,
 };
 
 impl Observer for Console {
     fn compare_event(&self, event: Event<'_>) {
         match event {
             Event::Planned { outline, confirms } => plan(self, outline, confirms),
+            Event::SizesDecided(rows) => sizes(self, rows),
+            Event::CompilationsPlanned { metrics, analyses, pair, budget, confirms } => {
+                self.line(&compilations(metrics, analyses, pair, budget, confirms));
+            }
+            Event::ConfirmingCompilations { count: number, time } => {
+                let number = count(number, "more compilation");
+                let about = duration(time);
+                self.line(&format!("confirming a change: {number} of each version, about {about}"));
+            }
             Event::Unaffected { not_measured, of } => {
                 if let Some(line) = unaffected_line(not_measured, of) {
                     self.step(&line);
@@ -97,6 +111,38 @@ pub fn plan(console: &Console, outline: &Outline, confirms: bool) {
         if is_least { "at least" } else { "about" },
         duration(planned_time),
     ));
+}
+
+/// Prints the verdicts on the sizes of executables.
+fn sizes(console: &Console, rows: &[DecidedRow]) {
+    let names = Names::new(rows.iter().map(|row| &row.benchmark));
+    for row in rows {
+        let name = with_metric(names.name(&row.benchmark), row.metric.as_ref());
+        console.line(&format!("{name}: {}", sentence::verdict(&row.verdict)));
+    }
+}
+
+/// `plan: compile-time: 5 to 20 compilations of each version, 27 s to 1 min 48 s; more only to confirm a change`.
+fn compilations(
+    metrics: &str,
+    analyses: InterimAnalyses,
+    pair: Duration,
+    budget: Option<Duration>,
+    confirms: bool,
+) -> String {
+    let first = pair.saturating_mul(analyses.first);
+    let most = pair.saturating_mul(analyses.most);
+    // The first analysis is not limited.
+    let most = budget.map_or(most, |budget| most.min(budget.max(first)));
+    let number = count(analyses.most as usize, "compilation");
+    let (number, time) = if analyses.is_fixed() {
+        (number, format!("about {}", duration(most)))
+    } else {
+        let time = format!("about {} to {}", duration(first), duration(most));
+        (format!("{} to {number}", analyses.first), time)
+    };
+    let again = if confirms { "; more only to confirm a change" } else { "" };
+    format!("plan: {metrics}: {number} of each version, {time}{again}")
 }
 
 /// `168 of 172 benchmarks execute nothing that changed, and are not measured`.

@@ -137,7 +137,7 @@ impl Advice {
     /// Advises an experiment that reports one and a half times the smallest change of interest; if
     /// that is unattainable, one that halves the smallest change reported now. `None` if the
     /// experiment was large enough.
-    pub(super) fn from_power(power: &Power, min_effect: f64) -> Option<Self> {
+    pub(crate) fn from_power(power: &Power, min_effect: f64) -> Option<Self> {
         let now = power.smallest_reported();
         let wanted = ABOVE_MIN_EFFECT * min_effect;
         if now <= wanted {

@@ -79,17 +79,47 @@ fn size_has_its_own_limit() {
 }
 
 #[test]
-fn sizes_are_compared_alone() {
+fn sizes_are_of_compilations_and_not_stored() {
     let project = project();
     for (words, named) in [
-        (&["compare", "--metric", "size,wall"][..], "`size`"),
-        (&["compare", "--metric", "wall,compile-time"], "`compile-time`"),
-        (&["compare", "--stored", "--metric", "size"], "stored sizes"),
+        (&["compare", "--stored", "--metric", "size"][..], "stored sizes"),
+        (&["compare", "--stored", "--metric", "wall,size"], "stored sizes"),
         (&["run", "--metric", "size"], "`size`"),
         (&["run", "--metric", "compile-cpu"], "`compile-cpu`"),
     ] {
         project.rbench(words).fails_with(2).assert_stderr_has(&[named]);
     }
+}
+
+#[test]
+fn benchmarks_and_executables_are_in_one_report() {
+    let project = project();
+    let page = project.beside("report.html");
+    let words = ["compare", "HEAD~1", "HEAD", "--metric", "allocations,size", "--exact"];
+    let words = [&words[..], &["--filter", "steady", "--min-effect", "0%"]].concat();
+    let words = [&words[..], &["--output", page.to_str().unwrap(), "--format", "json"]].concat();
+    let outcome = project.rbench(&words).run();
+    let report = outcome.assert_exit(1).json("compare");
+    let rows = report["benchmarks"].as_array().unwrap();
+    let of = |row: &Value| [&row["id"], &row["metric"]].map(|one| one.as_str().unwrap().to_owned());
+    let rows: Vec<_> = rows.iter().map(of).collect();
+    assert_eq!(rows, [["steady", "allocations"], ["work", "size"]]);
+    assert_eq!(report["sizes"].as_array().unwrap().len(), 1);
+    let page = fs::read_to_string(page).unwrap();
+    assert!(page.contains("(size)") && page.contains("(allocations)"));
+}
+
+#[test]
+fn times_of_compiling_are_planned_before_they_are_measured() {
+    let project = project();
+    let words = ["compare", "HEAD~1", "HEAD", "--metric", "size,compile-time", "--dry-run"];
+    let planned = project.rbench(&words).ok();
+    planned.assert_stderr_has(&[
+        "work (size): ",
+        "plan: compile-time: 5 to 20 compilations of each version, about ",
+    ]);
+    assert!(!planned.stderr().contains("again"), "{}", planned.stderr());
+    assert_eq!(planned.stdout(), "");
 }
 
 /// Two versions, of which the second has some hundred functions more.
@@ -123,7 +153,11 @@ fn times_of_compiling_are_compared() {
         (&"cargo bench --no-run".into(), &"regressed".into())
     );
     assert!(row["base"]["value"].as_f64() > Some(1e6), "{row}");
-    outcome.assert_stderr_has(&["compiled both versions again: 3 times"]);
+    outcome.assert_stderr_has(&[
+        "plan: compile-cpu: 3 compilations of each version, about ",
+        "compiled both versions again: 3 times",
+        "confirming a change: ",
+    ]);
     // Only what every comparison keeps is left.
     let compilations = fs::read_dir(project.storage().join("compilations")).unwrap();
     assert_eq!(compilations.count(), 2);

@@ -1,14 +1,16 @@
 //! Suggests commands, each with its purpose.
 
+use std::time::Duration;
+
 use rbench_stats::diagnosis::two_groups;
 
 use super::{
     ComparisonReport,
-    notes::{has_metric, is_instructions, is_time},
+    notes::{has_metric, is_compiled, is_instructions, is_time},
 };
 use crate::{
     compare::Outcome,
-    model::{Benchmark, Version},
+    model::{Benchmark, Metric, Version},
     report::{document::Step, quantity},
     verdict::{Advice, DecidedRow, Repetition, VerdictKind},
 };
@@ -23,10 +25,10 @@ impl ComparisonReport {
     /// The commands worth running next, the most useful first, and the one that accepts a slowdown
     /// last.
     pub(super) fn next_steps(&self) -> Vec<Step> {
-        if self.outcome.is_of_compilations() {
-            // Nothing was measured that could be explained, repeated or accepted.
+        if self.outcome.only_compilations {
+            // Nothing was measured that could be explained or accepted.
             let of_sizes = self.different_functions().filter(|_| !self.outcome.sizes.is_empty());
-            return of_sizes.into_iter().collect();
+            return of_sizes.into_iter().chain(self.more_compilations()).collect();
         }
         // The first of these is the most useful after a regression; without one, more certainty is.
         let mut changed = self.explain().into_iter().chain(self.different_functions());
@@ -35,7 +37,8 @@ impl ComparisonReport {
             steps.extend(changed.next());
         }
         for what in [Repetition::Builds, Repetition::Executions] {
-            let lacking = self.with_verdict(VerdictKind::Inconclusive).filter_map(|row| {
+            let open = self.with_verdict(VerdictKind::Inconclusive).filter(|row| !is_compiled(row));
+            let lacking = open.filter_map(|row| {
                 let advice = row.advice.filter(|advice| advice.what == what)?;
                 Some((row, advice))
             });
@@ -43,6 +46,7 @@ impl ComparisonReport {
                 lacking.partition(|(row, advice)| self.is_enough(row, *advice));
             steps.extend([enough, half].iter().filter_map(|lacking| self.more(lacking)));
         }
+        steps.extend(self.more_compilations());
         steps.extend(changed.chain(self.examine()).chain(self.values()).chain(self.acceptable()));
         steps
     }
@@ -61,7 +65,7 @@ impl ComparisonReport {
 
     /// The command that executes a failed benchmark once, and prints all of its output.
     fn failing_again(&self) -> Option<Step> {
-        let row = self.with_verdict(VerdictKind::Failed).next()?;
+        let row = self.with_verdict(VerdictKind::Failed).find(|row| !is_compiled(row))?;
         let Outcome { base, head, .. } = &self.outcome;
         let version = if row.unmeasured_in == Some(0) { base } else { head }.revision_arg();
         let mut options = vec![("exact", None)];
@@ -88,7 +92,8 @@ impl ComparisonReport {
     fn values(&self) -> Option<Step> {
         let is_open = |row: &&DecidedRow| {
             let kind = VerdictKind::new(&row.verdict);
-            matches!(kind, VerdictKind::Regressed | VerdictKind::Inconclusive)
+            let is_open = matches!(kind, VerdictKind::Regressed | VerdictKind::Inconclusive);
+            is_open && !is_compiled(row)
         };
         let rows = self.ordered();
         let row = rows.into_iter().find(is_open)?;
@@ -149,7 +154,7 @@ impl ComparisonReport {
         let Outcome { base, head, .. } = &self.outcome;
         let is_by_commit = !head.dirty && base.variant == head.variant;
         let mut rows = self.regressed().into_iter().filter(|_| is_by_commit);
-        let row = rows.find(|row| row.work.is_none())?;
+        let row = rows.find(|row| row.work.is_none() && !is_compiled(row))?;
         let head = head.revision_arg();
         let arguments = [head.as_str(), row.benchmark.name.id.as_str()];
         let reason = [("reason", Some("WHY"))];
@@ -176,7 +181,7 @@ impl ComparisonReport {
             builds.any(|values| two_groups(&values, min_effect).is_some())
         };
         let rows = self.ordered();
-        let row = rows.iter().find(|row| has_two(row))?;
+        let row = rows.iter().find(|row| !is_compiled(row) && has_two(row))?;
         let id = row.benchmark.name.id.as_str();
         let options = [("exact", None), ("filter", Some(id))];
         Some(Step {
@@ -187,6 +192,49 @@ impl ComparisonReport {
             ),
             purpose: format!("show why the builds of {} fall into two groups", self.name(row)),
         })
+    }
+
+    /// The commands that decide on the time of compiling if that was too noisy: more compilations, and another metric.
+    fn more_compilations(&self) -> Vec<Step> {
+        let open = self.with_verdict(VerdictKind::Inconclusive);
+        let open: Vec<&DecidedRow> =
+            open.filter(|row| has_metric(row, Metric::is_compile_time)).collect();
+        let mut steps = Vec::new();
+        let advised = open.iter().filter_map(|row| Some((row, row.advice?)));
+        if let Some((row, advice)) = advised.max_by_key(|(_, advice)| advice.number) {
+            let metrics: Vec<&str> =
+                open.iter().filter_map(|row| Some(&*row.metric.as_ref()?.name)).collect();
+            let (metrics, number) = (metrics.join(","), advice.number.to_string());
+            let options = [("metric", Some(&*metrics)), ("builds", Some(&*number))];
+            let size = quantity::size(advice.smallest_reported);
+            let time = compiling(row, advice.number).map_or_else(String::new, |time| {
+                format!(", in about {}", quantity::duration(time))
+            });
+            steps.push(Step {
+                command: self.suggest_of_both("compare", &options),
+                purpose: format!("detect a change of {size} in {metrics} with 80 % power{time}"),
+            });
+        }
+        let has_cpu = self
+            .outcome
+            .rows
+            .iter()
+            .any(|row| has_metric(row, |metric| *metric == Metric::compile_cpu()));
+        if !open.is_empty() && !has_cpu {
+            let cpu = Metric::compile_cpu().name;
+            steps.push(Step {
+                command: self.suggest_of_both("compare", &[("metric", Some(&cpu))]),
+                purpose: "compare the CPU time of compiling, which other programs change less"
+                    .to_owned(),
+            });
+        }
+        if !open.is_empty() && steps.is_empty() {
+            steps.push(Step {
+                command: self.command_line.suggest("doctor", &[], &[]),
+                purpose: "find what makes the times of this machine vary".to_owned(),
+            });
+        }
+        steps
     }
 
     /// A command about both versions, as typed or by the first digits of full hashes.
@@ -241,4 +289,14 @@ impl ComparisonReport {
         let command = self.suggest_of_both("compare", &options);
         Some(Step { command, purpose })
     }
+}
+
+/// The time of compiling both versions this often; `None` if the row does not have it.
+fn compiling(row: &DecidedRow, times: usize) -> Option<Duration> {
+    if !has_metric(row, |metric| *metric == Metric::compile_time()) {
+        return None;
+    }
+    let summaries = row.stages.first()?.summaries.iter();
+    let pair: f64 = summaries.map(|summary| summary.values().mean).sum();
+    Duration::try_from_secs_f64(pair * times as f64 / 1e9).ok()
 }

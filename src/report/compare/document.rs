@@ -7,7 +7,7 @@ use rbench_stats::{Rule, Summary};
 
 use super::{
     CompareReport, ComparisonReport, Parts, Row, name,
-    notes::{changes_texts, ground, has_metric},
+    notes::{changes_texts, ground, has_metric, is_compiled},
     table,
     warning::{cause, consequence, sentence},
 };
@@ -371,9 +371,14 @@ impl ComparisonReport {
     /// decided: `5 to 11 builds × 1 execution × 80 measurements`; of compilations, `5 compilations`.
     fn sizes_text(&self) -> Option<String> {
         let [mut builds, mut executions, mut measurements] = [const { BTreeSet::new() }; 3];
+        let mut compilations = BTreeSet::new();
         for (row, _) in self.timed() {
             for version in [0, 1] {
                 let of_version = row.stages.iter().map(|stage| stage.summaries[version].builds());
+                if is_compiled(row) {
+                    compilations.insert(of_version.map(<[_]>::len).sum::<usize>());
+                    continue;
+                }
                 builds.insert(of_version.clone().map(<[_]>::len).sum::<usize>());
                 for build in of_version.flatten() {
                     executions.insert(build.executions);
@@ -386,28 +391,26 @@ impl ComparisonReport {
             let from = if least < most { format!("{least} to ") } else { String::new() };
             Some(from + &quantity::count(most, thing))
         };
-        if self.outcome.is_of_compilations() {
-            return part(&builds, "compilation");
-        }
         let parts = [
-            part(&builds, "build")?,
-            part(&executions, "execution")?,
-            part(&measurements, "measurement")?,
+            part(&builds, "build"),
+            part(&executions, "execution"),
+            part(&measurements, "measurement"),
         ];
-        Some(parts.join(" × "))
+        let measured: Option<Vec<String>> = parts.into_iter().collect();
+        let measured = measured.map(|parts| parts.join(" × "));
+        let compiled = part(&compilations, "compilation");
+        let all: Vec<String> = measured.into_iter().chain(compiled).collect();
+        (!all.is_empty()).then(|| all.join(", and "))
     }
 
     /// The number of measurements taken, if it differs from the request: many harnesses have
     /// limits, and benchmarks have their own settings.
     fn taken(&self) -> Option<String> {
-        if self.outcome.is_of_compilations() {
-            return None;
-        }
         let stored = self.outcome.stored.iter().map(|experiment| experiment.sample_sizes);
         let requested: Vec<usize> =
             stored.chain(self.outcome.sample_sizes).map(|asked| asked.measurements).collect();
         let mut benchmarks: BTreeMap<usize, BTreeSet<&Benchmark>> = BTreeMap::new();
-        for row in self.outcome.rows.iter().filter(|row| is_timed(row)) {
+        for row in self.outcome.rows.iter().filter(|row| is_timed(row) && !is_compiled(row)) {
             let summaries = row.stages.iter().flat_map(|stage| &stage.summaries);
             for build in summaries.flat_map(Summary::builds) {
                 let taken = build.measurements / build.executions;
@@ -470,7 +473,10 @@ impl ComparisonReport {
     /// The estimators used: one, unless some benchmarks could not be interleaved, so that each mode
     /// has the estimator that suits it.
     fn estimators(&self) -> Option<String> {
-        let used = self.outcome.rows.iter().filter(|row| is_timed(row)).filter_map(|row| {
+        let is_meant = |row: &&DecidedRow| {
+            is_timed(row) && (self.outcome.only_compilations || !is_compiled(row))
+        };
+        let used = self.outcome.rows.iter().filter(is_meant).filter_map(|row| {
             let took = row.interleaving.as_ref().map(|all| all.mode);
             let estimator = row.decisive()?.summaries[0].estimator();
             // A note names the benchmarks that the mean decided.

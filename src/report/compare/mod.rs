@@ -18,6 +18,7 @@ pub use comparison::{Comparison, Comparisons};
 pub(crate) use comparison::{Row, table};
 pub(super) use html::page_of;
 pub(crate) use notes::changes_texts;
+use notes::is_compiled;
 pub(crate) use overall::GeometricMean;
 pub(crate) use parts::Parts;
 pub(crate) use ranking::RankingReport;
@@ -79,15 +80,21 @@ impl ComparisonReport {
     /// benchmarks have their own)`.
     fn min_effect_text(&self) -> String {
         let common = self.outcome.criteria.min_effect;
-        let follows = |row: &DecidedRow| row.metric.as_ref().is_none_or(Metric::decides);
+        let decides = |row: &DecidedRow| row.metric.as_ref().is_none_or(Metric::decides);
+        let is_other =
+            |row: &DecidedRow| !decides(row) || !self.outcome.only_compilations && is_compiled(row);
         let has_own =
-            |row: &DecidedRow| follows(row) && self.min_effect_of(row).total_cmp(&common).is_ne();
+            |row: &DecidedRow| !is_other(row) && self.min_effect_of(row).total_cmp(&common).is_ne();
         let own = if self.outcome.rows.iter().any(has_own) {
             " (some benchmarks have their own)"
         } else {
             ""
         };
-        quantity::exact(common) + own
+        let times = self.outcome.rows.iter().find(|row| is_compiled(row) && !is_counted(row));
+        let of_times = times
+            .filter(|_| !self.outcome.only_compilations)
+            .map(|row| format!(", of compiling {}", quantity::exact(self.min_effect_of(row))));
+        quantity::exact(common) + own + &of_times.unwrap_or_default()
     }
 
     /// The rows with this verdict, in the order of definition.

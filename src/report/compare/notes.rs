@@ -405,8 +405,9 @@ impl ComparisonReport {
         stages().next()?;
         if metrics == [Metric::size()] {
             let limit = exact(self.outcome.criteria.for_metric(&Metric::size()).min_effect);
+            let nothing = if self.outcome.only_compilations { "; nothing was run" } else { "" };
             return Some(format!(
-                "size: text and data of the executable as cargo links it, exact (min-effect {limit}); nothing was run"
+                "size: text and data of the executable as cargo links it, exact (min-effect {limit}){nothing}"
             ));
         }
         let limits = metrics.iter().map(|metric| {
@@ -452,6 +453,11 @@ impl ComparisonReport {
 
 pub(super) fn is_time(metric: &Metric) -> bool {
     metric.unit == Unit::Nanoseconds
+}
+
+/// True for a row about compilations, which run nothing.
+pub(super) fn is_compiled(row: &DecidedRow) -> bool {
+    has_metric(row, Metric::is_of_compilations)
 }
 
 pub(super) fn is_instructions(metric: &Metric) -> bool {

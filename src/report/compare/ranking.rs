@@ -389,7 +389,7 @@ impl RankingReport {
         }
         // A comparison that measured nothing is not stored.
         let is_stored = |one: &&Outcome| {
-            !one.is_of_compilations() && one.rows.iter().any(|row| row.decisive().is_some())
+            !one.only_compilations && one.rows.iter().any(|row| row.decisive().is_some())
         };
         let mut outcomes = self.comparisons.iter().map(|one| &one.outcome);
         let Outcome { base, head, .. } = outcomes.find(is_stored)?;
