@@ -21,6 +21,8 @@ pub struct HarnessFacts {
     pub traced_slowness: u32,
     /// True if a benchmark that fails interleaved, and not alone, may succeed if it is interleaved again.
     pub may_fail_interleaved: bool,
+    /// True if a benchmark's own set-up is executed again for each measurement.
+    pub sets_up_each_measurement: bool,
     /// True if everything that the process does is measured, whether it reads the clock or not.
     pub measures_process: bool,
     /// True if the program's own readings of the clock are its measurements. The preloaded library records them.
@@ -43,6 +45,7 @@ impl HarnessFacts {
         may_ask_for_time: false,
         traced_slowness: 1,
         may_fail_interleaved: false,
+        sets_up_each_measurement: false,
         measures_process: false,
         measures_readings: false,
         can_be_profiled: |_| true,

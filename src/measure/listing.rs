@@ -6,6 +6,7 @@ use std::{
     ffi::OsString,
     fs,
     path::{Path, PathBuf},
+    time::{Duration, Instant},
 };
 
 use cargo_metadata::{Package, camino::Utf8Path};
@@ -35,6 +36,8 @@ pub struct ListedTarget {
     pub benchmarks: Vec<Benchmark>,
     /// The functions by which only the harness reads its command line, each with its package.
     pub command_line: Vec<(CommandLineReader, String)>,
+    /// The time that it took to list the benchmarks: what an execution takes at least before it measures.
+    pub start: Duration,
 }
 
 impl ListedTarget {
@@ -154,7 +157,9 @@ impl CompiledVersion<'_> {
                 let version = (&self.project.repository, checkout.as_path());
                 explain_files(error, version, &executable, conditions, list)
             };
+            let begin = Instant::now();
             let (names, rest) = harness.list_partly(&executable, conditions).map_err(explained)?;
+            let start = begin.elapsed();
             if let Some(error) = rest {
                 let before = names.len();
                 let error = error
@@ -184,7 +189,8 @@ impl CompiledVersion<'_> {
                     })?,
                 _ => Vec::new(),
             };
-            Ok(ListedTarget { executable: executable.clone(), harness, benchmarks, command_line })
+            let executable = executable.clone();
+            Ok(ListedTarget { executable, harness, benchmarks, command_line, start })
         };
         let harnesses = self.harnesses(compiled, &executable.directory)?.into_iter();
         let listed = harnesses.map(list).collect::<Result<_>>()?;
@@ -476,6 +482,7 @@ mod tests {
             harness: Box::new(harness),
             benchmarks,
             command_line: Vec::new(),
+            start: Duration::ZERO,
         };
         let changing = listed.with_changing_ids(&conditions).unwrap();
         let ids: Vec<_> = changing.iter().map(|benchmark| benchmark.name.id.as_str()).collect();

@@ -9,9 +9,10 @@
 
 use std::time::Duration;
 
+use rbench_code::impact::Needs;
 use serde::Serialize;
 
-use super::{ListedVersion, Runner};
+use super::{ListedTarget, ListedVersion, Runner};
 use crate::{
     config::MeasurementSettings,
     harness::Harness,
@@ -23,8 +24,11 @@ use crate::{
     },
 };
 
-/// The time of an execution beyond its request: starting, tuning, storing.
+/// The time of an execution beyond its request and the start of its program: tuning, storing.
 const BEYOND_REQUEST: Duration = Duration::from_millis(5);
+
+/// The time that a tracer may add to the start of a program.
+const TRACED_START: Duration = Duration::from_millis(500);
 
 /// The outline of an experiment, to be shown before it starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,8 +125,11 @@ impl Runner<'_> {
             let at_once =
                 if is_interleaved && !facts.measures_process { self.settings.parallel } else { 1 };
             let each = self.execution_time(version, benchmark)?;
+            let before = self.time_before(version, benchmark)?;
             let executions = sampling.interim_analyses.first.saturating_mul(sampling.executions);
-            Some(each.saturating_mul(executions) / at_once.max(1))
+            // The first executions of a benchmark start alone.
+            let timed = each.saturating_sub(before) / at_once.max(1);
+            Some(timed.saturating_add(before).saturating_mul(executions))
         };
         let all = versions.iter().flat_map(|one| benchmarks.iter().map(move |two| (one, two)));
         all.filter_map(of_one).fold(Duration::ZERO, Duration::saturating_add)
@@ -137,7 +144,31 @@ impl Runner<'_> {
         let harness = &version.target_of(benchmark)?.harness;
         let requested = harness.least_time(&self.sampling(benchmark).request());
         let iterated = self.iterated_time(benchmark, harness.as_ref());
-        Some(requested.max(iterated).saturating_add(BEYOND_REQUEST))
+        let before = self.time_before(version, benchmark)?;
+        Some(requested.max(iterated).saturating_add(before).saturating_add(BEYOND_REQUEST))
+    }
+
+    /// The expected time of an execution before and between its measurements: the start of the program, as its listing
+    /// took it, and the set-up of the benchmark, where its traces show it.
+    fn time_before(&self, version: &ListedVersion, benchmark: &Benchmark) -> Option<Duration> {
+        let ListedTarget { harness, start, .. } = version.target_of(benchmark)?;
+        let sampling = self.sampling(benchmark);
+        let measurements = harness.measurements(sampling.measurements);
+        let set_up = |needs: Needs| {
+            let traced = needs.set_up?.saturating_sub(start.saturating_add(TRACED_START));
+            if !harness.facts().sets_up_each_measurement {
+                return Some(traced);
+            }
+            // A warm-up doubles the iterations, each time with a set-up.
+            let iteration = needs.iteration?.as_nanos().max(1);
+            let warm_up = (sampling.warm_up.as_nanos() / iteration).max(1).ilog2() + 1;
+            let [measured, traced_often] = [f64::from(measurements), needs.measurements as f64]
+                .map(|measurements| measurements + f64::from(warm_up));
+            let set_up = traced.as_secs_f64() * measured / traced_often;
+            Duration::try_from_secs_f64(set_up).ok()
+        };
+        let set_up = self.needs(benchmark).into_iter().filter_map(set_up).max();
+        Some(start.saturating_add(set_up.unwrap_or_default()))
     }
 
     /// The time of the iterations of an execution, if each measurement has only one.
@@ -265,39 +296,63 @@ pub(super) fn stage_seed(seed: u64, identity: &str, stage: Stage) -> u64 {
     derive_seed("cargo-rbench second stage v1", &[&seed.to_le_bytes(), identity.as_bytes()])
 }
 
-/// The pace of a stage's first executions, which corrects the plan: that knows neither the set-up of benchmarks nor the
-/// times that they set themselves.
+/// The pace of a stage's first executions, which corrects the plan: that knows neither all of the set-up of benchmarks nor
+/// the times that they set themselves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Pace {
     planned: Duration,
-    executions: usize,
-    took: Duration,
+    all: Executed,
+    /// Those that took nothing besides. The first ones of a benchmark may be tuned, and compared with executions alone.
+    usual: Executed,
+    is_known: bool,
+}
+
+/// A number of executions, and their time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Executed {
+    pub(super) count: usize,
+    pub(super) took: Duration,
+}
+
+impl Executed {
+    fn add(&mut self, more: Self) {
+        self.count += more.count;
+        self.took += more.took;
+    }
 }
 
 impl Pace {
     pub(super) const fn new(planned: Duration) -> Self {
-        Self { planned, executions: 0, took: Duration::ZERO }
+        let none = Executed { count: 0, took: Duration::ZERO };
+        Self { planned, all: none, usual: none, is_known: false }
     }
 
-    /// Adds executions that measured. Returns the time of all `total` executions at this pace, once there are a few, if
-    /// that is much longer than planned.
+    /// Adds executions that measured. Returns the time of all `total` executions at the pace of usual ones, once there
+    /// are a few, if that is much longer than planned.
     pub(super) fn correct(
         &mut self,
-        executions: usize,
-        took: Duration,
+        more: Executed,
+        is_usual: bool,
         total: usize,
     ) -> Option<Duration> {
         /// Three pairs: one alone may be of an unusual benchmark.
         const FEW: usize = 6;
+        /// After so many others, these seem to be usual.
+        const MANY: usize = 24;
         /// Less is not worth a line.
         const NEWS: Duration = Duration::from_secs(20);
-        let before = self.executions;
-        self.executions += executions;
-        self.took += took;
-        if before >= FEW || self.executions < FEW || self.executions >= total {
+        self.all.add(more);
+        if is_usual {
+            self.usual.add(more);
+        }
+        let pace = if self.usual.count >= FEW { self.usual } else { self.all };
+        let is_enough = self.usual.count >= FEW || self.all.count >= MANY;
+        if self.is_known || !is_enough || self.all.count >= total {
             return None;
         }
-        let expected = self.took.mul_f64(total as f64 / self.executions as f64);
+        self.is_known = true;
+        let left = (total - self.all.count) as f64 / pace.count as f64;
+        let expected = self.all.took.saturating_add(pace.took.mul_f64(left));
         (expected > self.planned.saturating_mul(2).max(NEWS)).then_some(expected)
     }
 }
@@ -306,17 +361,32 @@ impl Pace {
 mod tests {
     use super::*;
 
+    fn executed(count: usize, seconds: u64) -> Executed {
+        Executed { count, took: Duration::from_secs(seconds) }
+    }
+
     #[test]
     fn pace_corrects_a_plan_once_that_was_far_too_short() {
         let seconds = Duration::from_secs;
         let mut pace = Pace::new(seconds(14));
-        assert_eq!(pace.correct(2, seconds(8), 100), None);
-        assert_eq!(pace.correct(2, seconds(10), 100), None);
-        assert_eq!(pace.correct(2, seconds(9), 100), Some(seconds(450)));
-        assert_eq!(pace.correct(2, seconds(90), 100), None);
-        assert_eq!(Pace::new(seconds(300)).correct(6, seconds(27), 100), None);
-        assert_eq!(Pace::new(seconds(1)).correct(6, seconds(6), 12), None);
-        assert_eq!(Pace::new(seconds(1)).correct(6, seconds(60), 6), None);
+        assert_eq!(pace.correct(executed(2, 8), true, 100), None);
+        assert_eq!(pace.correct(executed(2, 10), true, 100), None);
+        assert_eq!(pace.correct(executed(2, 9), true, 100), Some(seconds(450)));
+        assert_eq!(pace.correct(executed(2, 90), true, 100), None);
+        assert_eq!(Pace::new(seconds(300)).correct(executed(6, 27), true, 100), None);
+        assert_eq!(Pace::new(seconds(1)).correct(executed(6, 6), true, 12), None);
+        assert_eq!(Pace::new(seconds(1)).correct(executed(6, 60), true, 6), None);
+    }
+
+    #[test]
+    fn pace_is_that_of_usual_executions() {
+        let seconds = Duration::from_secs;
+        let mut pace = Pace::new(seconds(3));
+        assert_eq!(pace.correct(executed(6, 30), false, 100), None);
+        assert_eq!(pace.correct(executed(6, 6), true, 100), Some(seconds(30 + 6 + 88)));
+        let mut others = Pace::new(seconds(3));
+        assert_eq!(others.correct(executed(22, 44), false, 100), None);
+        assert_eq!(others.correct(executed(2, 4), false, 100), Some(seconds(200)));
     }
 
     #[test]

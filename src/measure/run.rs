@@ -14,7 +14,7 @@ use super::{
     interleaving_support::{Both, Cpus, Sharing},
     missing_files::explain_files,
     outside::FilesOutside,
-    plan::{Pace, stage_seed},
+    plan::{Executed, Pace, stage_seed},
     preloaded::{PreloadedLibrary, alone},
     schedule::{Queue, ScheduleShape, Step, schedule},
     subject::{BuiltProgram, InVersion, Obstacle, Retuning, Subject, outcome_of},
@@ -93,6 +93,11 @@ impl Runner<'_> {
                 return Ok(());
             }
             self.conditions.interrupt.stop_between_executions()?;
+            let is_usual = steps.iter().all(|step| {
+                let subject = &subjects[step.benchmark];
+                let is_tuned = subject.request.iterations.is_some() || !subject.is_tunable();
+                is_tuned && !subject.guard.is_looking()
+            });
             for step in &steps {
                 let Step { build, round, versions, .. } = step;
                 let benchmark = &subjects[step.benchmark].benchmark;
@@ -125,9 +130,10 @@ impl Runner<'_> {
             debug!("measured {done} of {total} executions");
             self.observer.executed(done, total);
             // Others are executed again, or never.
+            let executed = Executed { count: executions, took: start.elapsed() };
             if executions > 0
                 && let Some(pace) = &mut pace
-                && let Some(expected) = pace.correct(executions, start.elapsed(), total)
+                && let Some(expected) = pace.correct(executed, is_usual, total)
             {
                 self.observer.takes_longer(expected);
             }

@@ -41,7 +41,7 @@ use crate::{
 
 /// Version of the tracing rules. Raise it when traces record something else, so that cached ones
 /// are not used.
-const RULES: u32 = 12;
+const RULES: u32 = 13;
 
 /// The directory of traces, in that of a recipe.
 const TRACES: &str = "traces";
@@ -480,6 +480,8 @@ impl<'t> Tracer<'t> {
                 let is_known = slowness < SLOWNESS;
                 let iteration = execution.iteration_time().filter(|_| is_known);
                 let median_iteration = execution.median_iteration().filter(|_| is_known);
+                let warm_up = execution.warm_up.unwrap_or_default();
+                let timed = warm_up.saturating_add(execution.measured_time()) / slowness;
                 let needs = Needs {
                     iteration: iteration.map(|time| time / slowness),
                     median_iteration: median_iteration.map(|time| time / f64::from(slowness)),
@@ -487,6 +489,8 @@ impl<'t> Tracer<'t> {
                     other_clock: observed.other_clock,
                     // What waits does so in real time.
                     run_time: Some(execution.resources.wall),
+                    set_up: is_known.then(|| execution.resources.wall.saturating_sub(timed)),
+                    measurements: execution.measurements(),
                 };
                 let trace = Trace { needs, ..self.of.trace(observed) };
                 Ok(Traced { trace, execution: Some(execution) })

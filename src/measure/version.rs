@@ -152,7 +152,7 @@ impl ListedVersion {
     pub fn as_implementation(mut self, implementation: &Implementation) -> Self {
         let mut targets = Vec::new();
         for target in self.listing.targets {
-            let ListedTarget { executable, harness, benchmarks, command_line } = target;
+            let ListedTarget { executable, harness, benchmarks, command_line, start } = target;
             let mut own = implementation.benchmarks.clone();
             own.retain(|(_, benchmark)| benchmarks.contains(benchmark));
             if own.is_empty() {
@@ -161,7 +161,7 @@ impl ListedVersion {
             let names = own.iter().map(|(common, own)| (common.name.clone(), own.name.clone()));
             let harness: Box<dyn Harness> = Box::new(Renamed::new(harness, names.collect()));
             let benchmarks = own.into_iter().map(|(common, _)| common).collect();
-            targets.push(ListedTarget { executable, harness, benchmarks, command_line });
+            targets.push(ListedTarget { executable, harness, benchmarks, command_line, start });
         }
         self.listing.targets = targets;
         self.version = implementation.as_variant_of(&self.built);

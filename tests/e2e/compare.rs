@@ -523,3 +523,18 @@ fn benchmark_missing_in_the_head_fails_on_request() {
     removed.assert_stdout_has(&["1 missing in the head", "only in HEAD~3"]);
     project.rbench(&[&SHORT[..], &["HEAD~3", "HEAD"]].concat()).ok();
 }
+
+#[test]
+fn plan_includes_the_start_of_the_program() {
+    let project = TestProject::of("compared");
+    let begin = "fn benchmarks(suite: &mut Suite) {\n";
+    let sleep = "    std::thread::sleep(std::time::Duration::from_millis(300));\n";
+    project.replace("benches/work.rs", begin, &(begin.to_owned() + sleep));
+    project.commit("Load a dictionary");
+    let words = ["compare", "HEAD", ".", "--no-skip", "--dry-run", "-l", "3", "-n", "5"];
+    let planned = project.rbench(&words).ok().stderr();
+    let (_, time) = planned.split_once("measuring all of them takes at least ").unwrap();
+    let (seconds, _) = time.split_once(" s").unwrap();
+    // Two benchmarks of two versions, three builds of each.
+    assert!(seconds.parse::<f64>().unwrap() >= 12.0 * 0.3, "{planned}");
+}

@@ -86,6 +86,7 @@ impl Harness for Criterion {
         HarnessFacts {
             executes_together: true,
             may_ask_for_time: true,
+            sets_up_each_measurement: true,
             // Ten samples of 1, 2, … 10 iterations: the clock advances by one to three steps while it warms up, and up
             // to 3.6 steps give linear sampling.
             counting_instructions: (FEWEST, Duration::from_nanos(10 * STEP.unsigned_abs())),

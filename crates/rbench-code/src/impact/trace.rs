@@ -104,6 +104,10 @@ pub struct Needs {
     pub other_clock: Option<OtherClock>,
     /// The run time of the traced process.
     pub run_time: Option<Duration>,
+    /// The part of it without warm-up and measurements: the start of the program, and what comes before and after them.
+    pub set_up: Option<Duration>,
+    /// The number of measurements of the traced process.
+    pub measurements: usize,
 }
 
 /// A clock that keeps running while a process is stopped.
