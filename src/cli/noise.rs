@@ -36,6 +36,9 @@ pub struct DiagnoseArgs {
     /// the smallest change that matters, in the least time.
     #[arg(long, help_heading = "Output")]
     pub plan: bool,
+    /// Show all causes with their evidence, and the answer to every question with its figures; with --plan, why.
+    #[arg(long, help_heading = "Output")]
+    pub reasons: bool,
     /// Sample sizes and times.
     #[command(flatten)]
     pub effort: DiagnosisSampling,

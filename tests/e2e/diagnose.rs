@@ -38,7 +38,10 @@ fn diagnosis_is_shown_again_from_stored_results() {
     let [file, page] = ["diagnosis.json", "diagnosis.html"].map(|name| project.beside(name));
     let to = ["--output", file.to_str().unwrap(), "--output", page.to_str().unwrap()];
     let arguments = [&["--exact", "notifies"], &FEW[..], &to].concat();
-    let text = diagnose(&project, &arguments);
+    let brief = diagnose(&project, &arguments);
+    brief.assert_stdout_has(&["machine or benchmark? ", "--from-stored --reasons"]);
+    assert!(brief.stdout().lines().count() < 20, "{}", brief.stdout());
+    let text = diagnose(&project, &["--from-stored", "--reasons", "notifies"]);
     text.assert_stdout_has(&[
         "2 builds × 3 executions × 200 measurements",
         "Where does the variance come from?",
@@ -222,5 +225,6 @@ fn interrupted_diagnosis_resumes() {
     again.assert_stderr_has(&["resuming an interrupted run, after"]);
     // The resumed diagnosis executed nothing a second time.
     assert!(before.is_subset(&starts(&project)));
-    again.assert_stdout_has(&["2 builds × 20 executions × 200 measurements"]);
+    let shown = diagnose(&project, &["--from-stored", "--reasons", "steady"]);
+    shown.assert_stdout_has(&["2 builds × 20 executions × 200 measurements"]);
 }

@@ -17,7 +17,7 @@ use crate::{
         Benchmark, DiagnosisPart, DiagnosisSettings, Disturbance, Execution, LayoutSeed, Metric,
         Mode, SampleSizes, Series, Slot, Stage, Threads, Unit, Unmeasured, Version,
     },
-    report::diagnose::{Conditions, Examination, WordedWarning},
+    report::diagnose::{Conditions, Examination, NoiseSource, WordedWarning},
     store::{ExperimentId, Store, StoredExecution, StoredExperiment},
 };
 
@@ -142,6 +142,7 @@ impl Evidence<'_> {
         }
         let effects = order_effect.as_ref().ok();
         own.extend(effects.and_then(|found| found.after_all.warning(&options)));
+        let source = NoiseSource::new(&own, machine.len(), control.is_some(), &conditions);
         let [warnings, machine_warnings] = [own, machine].map(|warnings| {
             let word = |warning| WordedWarning::new(warning, &conditions, effects);
             warnings.into_iter().map(word).collect()
@@ -152,6 +153,7 @@ impl Evidence<'_> {
             warnings,
             machine_warnings,
             has_control: control.is_some(),
+            source,
             notes,
             findings,
             order_effect,

@@ -48,7 +48,8 @@ pub fn run(args: &DiagnoseArgs) -> Result<Exit> {
     let given = args.given.without(&["filter", "exact", "from-stored", "long"]);
     let (version, command_line) = (task.version, Rc::new(given));
     let plan = args.plan.then(|| recommended_lines(&benchmarks, project.file.mode(None)));
-    let report = DiagnosisReport { version, machine, benchmarks, plan, command_line };
+    let explains_all = args.reasons;
+    let report = DiagnosisReport { version, machine, benchmarks, plan, explains_all, command_line };
     output.write(&report)?;
     if !args.from_stored {
         announcement::finished(&console, start);

@@ -28,7 +28,7 @@ pub fn recommended_lines(benchmarks: &[ExaminedBenchmark], mode: Mode) -> String
         };
         table.unwrap_or_else(|reason| comment(&format!("{}: {reason}", benchmark.name.id)))
     });
-    std::iter::once(comment(about)).chain(tables).collect::<Vec<_>>().join("\n")
+    tables.chain([comment(about)]).collect::<Vec<_>>().join("\n")
 }
 
 impl Examination {

@@ -410,8 +410,8 @@ impl Examination {
             Panel::new(title, axes, curves.collect())
         };
         vec![
-            panel("one width for all: h = min σ (4/3r)^⅕; a colour for each build", &found.common),
-            panel("each with its own width: h = σ (4/3r)^⅕", &found.own),
+            panel("all smoothed alike; a colour for each build", &found.common),
+            panel("each smoothed by its own spread", &found.own),
         ]
     }
 

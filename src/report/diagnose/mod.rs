@@ -1,5 +1,5 @@
 //! The report of `diagnose`: the sources of noise in the measurements of a few benchmarks. It gives
-//! no verdict. People read the warnings first, then each question.
+//! no verdict on a change. People read first whether the machine or the benchmark is the cause, then what to do about it.
 
 mod bench_toml;
 pub(super) mod chart;
@@ -21,7 +21,7 @@ use serde::{Serialize, Serializer};
 
 use super::{
     Report,
-    document::{Block, Document, Medium, Text, Verbatim},
+    document::{Block, Document, Item, Medium, Text, Verbatim},
     json::{self, MetricFields},
     quantity::{self, changed_within, duration, p_value, size},
     style::Role,
@@ -44,6 +44,9 @@ pub struct DiagnosisReport {
     pub benchmarks: Vec<ExaminedBenchmark>,
     /// The lines for `bench.toml` with the recommended sample sizes; null without `--plan`.
     pub plan: Option<String>,
+    /// True to show every answer on a terminal, and not only the most important causes.
+    #[serde(skip)]
+    pub explains_all: bool,
     /// Writes the suggested commands.
     #[serde(skip)]
     pub command_line: Rc<dyn CommandLine>,
@@ -89,6 +92,8 @@ pub struct Examination {
     pub machine_warnings: Vec<WordedWarning>,
     /// True if a control was measured at the same time.
     pub has_control: bool,
+    /// What causes the noise.
+    pub source: NoiseSource,
     /// Limits of the findings, as sentences.
     pub notes: Vec<String>,
     /// The findings from the measurements.
@@ -104,12 +109,31 @@ pub struct Examination {
     pub length: Result<Length, String>,
 }
 
+/// What causes the noise of a benchmark, as far as the control and the load of the machine show it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum NoiseSource {
+    /// No phenomenon is large enough to matter.
+    Nothing,
+    /// The control shows everything that the benchmark shows.
+    Machine,
+    /// The control shows nothing of it.
+    Benchmark,
+    /// The control shows some of it.
+    Both,
+    /// There was no control, or other programs disturbed the measurements.
+    Unclear,
+}
+
 /// A phenomenon that is large enough to matter, its values, and both as sentences.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct WordedWarning {
     /// The phenomenon with its values.
     #[serde(flatten)]
     pub warning: Warning,
+    /// The phenomenon and its size.
+    #[serde(skip)]
+    pub brief: String,
     /// The phenomenon, its size and the evidence.
     #[schemars(length(min = 1))]
     pub finding: String,
@@ -172,20 +196,30 @@ impl Report for DiagnosisReport {
         let mut document = Document::new("diagnose");
         if let Some(text) = self.plan.clone() {
             document.add([Block::Verbatim(Verbatim { language: "toml", text })]);
-            return document;
+            if !self.explains_all {
+                // All of it can be appended to a bench.toml.
+                return document;
+            }
         }
-        document = document.titled(self.version.to_string());
-        document.lead = Text::from(&*self.version.summary);
-        let machine = self.machine.as_ref().map(|machine| format!("machine: {machine}"));
-        document.add(Block::paragraph(machine));
+        if self.plan.is_none() {
+            document = document.titled(self.version.to_string());
+            document.lead = Text::from(&*self.version.summary);
+        }
+        let is_brief = matches!(medium, Medium::Terminal { .. }) && !self.explains_all;
+        let machine = self.machine.as_ref().filter(|_| !is_brief);
+        document.add(Block::paragraph(machine.map(|machine| format!("machine: {machine}"))));
         for ExaminedBenchmark { benchmark, outcome } in &self.benchmarks {
             let head = Text::new().styled_name(Role::Head, &*benchmark.name.id);
             let of = format!("  {} {}", benchmark.package, benchmark.target);
             document.add([Block::Heading(head.then(of))]);
             let last = match outcome {
+                ExaminationOutcome::Diagnosis(examination) if is_brief => {
+                    document.add(examination.brief());
+                    Text::from("every cause and figure: ").command(self.again(benchmark, true))
+                }
                 ExaminationOutcome::Diagnosis(examination) => {
                     document.add(examination.blocks(medium));
-                    Text::from("this report again: ").command(self.again(benchmark))
+                    Text::from("this report again: ").command(self.again(benchmark, false))
                 }
                 ExaminationOutcome::Failure(reason) => Text::from("failed: ").message(reason),
                 ExaminationOutcome::Skipped(reason) => Text::from("skipped: ").message(reason),
@@ -201,33 +235,98 @@ impl Report for DiagnosisReport {
 }
 
 impl DiagnosisReport {
-    fn again(&self, benchmark: &Benchmark) -> String {
+    /// The command that shows what is stored of a benchmark, with every reason if that is asked for.
+    fn again(&self, benchmark: &Benchmark, explains: bool) -> String {
         let filter = ("filter", Some(benchmark.name.id.as_str()));
-        let options = [filter, ("exact", None), ("from-stored", None)];
+        let mut options = vec![filter, ("exact", None), ("from-stored", None)];
+        options.extend(explains.then_some(("reasons", None)));
         self.command_line.suggest("diagnose", &[&self.version.revision_arg()], &options)
     }
 }
 
+/// The number of causes in a brief report.
+const MOST_CAUSES: usize = 3;
+
+/// The advice on what the control shows too.
+const QUIET_MACHINE: &str = "end other programs, and see `cargo rbench doctor`";
+
 impl Examination {
+    /// What causes the noise, and what to do about the most important causes.
+    fn brief(&self) -> Vec<Block> {
+        let mut causes: Vec<(&WordedWarning, &str)> =
+            self.warnings.iter().map(|own| (own, &*own.advice)).collect();
+        causes.extend(self.machine_warnings.iter().map(|shared| (shared, QUIET_MACHINE)));
+        causes.sort_by(|(one, _), (other, _)| other.size().total_cmp(&one.size()));
+        let more = causes.len().saturating_sub(MOST_CAUSES);
+        let items = (1..).zip(&causes).take(MOST_CAUSES).map(|(number, (worded, advice))| {
+            let is_doubtful = self.source == NoiseSource::Unclear && worded.needs_control();
+            let advice = if is_doubtful {
+                format!("if it is still there then, {advice}")
+            } else {
+                (*advice).to_owned()
+            };
+            let number = Text::from(format!("{number}. "));
+            let finding = number.styled(Role::Doubtful, &*worded.brief);
+            Item::new(finding, Block::paragraph([advice]))
+        });
+        let more = (more > 0).then(|| {
+            Item::from(format!("and {} (--reasons)", quantity::count(more, "more cause")))
+        });
+        let verdict = Block::paragraph([self.source_text()]);
+        verdict.into_iter().chain(Block::list(items.chain(more))).collect()
+    }
+
+    /// The answer to the question of whether the machine or the benchmark causes the noise.
+    fn source_text(&self) -> Text {
+        let loop_shows = |what: &str| format!("a steady loop that ran beside it shows {what}");
+        let (answer, why) = match self.source {
+            NoiseSource::Nothing => ("neither", "nothing was found that matters".to_owned()),
+            NoiseSource::Machine => {
+                ("the machine", loop_shows("the same, so this is probably not the benchmark's"))
+            }
+            NoiseSource::Benchmark => ("the benchmark", self.because_of_benchmark()),
+            NoiseSource::Both => ("both", loop_shows("a part of this, too")),
+            NoiseSource::Unclear => ("unclear", self.unclear_because()),
+        };
+        Text::from("machine or benchmark? ").styled(Role::Head, answer).then(format!(": {why}"))
+    }
+
+    fn because_of_benchmark(&self) -> String {
+        if !self.warnings.iter().any(WordedWarning::needs_control) {
+            return "in random order, its processes differ by what ran in them before".to_owned();
+        }
+        "a steady loop that ran beside it shows nothing of this".to_owned()
+    }
+
+    fn unclear_because(&self) -> String {
+        match self.conditions.disturbance() {
+            Some(disturbance) => format!(
+                "{disturbance}, which the benchmark may notice more than a steady loop beside it: end other programs, \
+                 and diagnose it again"
+            ),
+            None => "no steady loop ran beside it, which would show what the machine causes: diagnose it without \
+                     --from-stored"
+                .to_owned(),
+        }
+    }
+
     fn blocks(&self, medium: Medium) -> Vec<Block> {
         let notes = self.conditions.disturbances().into_iter().chain(self.notes.iter().cloned());
         let notes = notes.map(|note| format!("note: {note}"));
         let measured = std::iter::once(self.measured_words());
-        let mut blocks: Vec<Block> = Block::list(measured.chain(notes)).into_iter().collect();
+        let mut blocks: Vec<Block> = Block::paragraph([self.source_text()]).into_iter().collect();
         blocks.extend(self.warnings.iter().map(|warning| {
             let finding = Text::new().styled(Role::Doubtful, &*warning.finding);
             Block::Warning(finding.then(format!(": {}", warning.advice)), None)
         }));
-        if self.warnings.is_empty() {
-            blocks.extend(Block::paragraph(["nothing was found that needs a warning"]));
-        }
         blocks.extend(Block::list(self.machine_warnings.iter().map(|warning| {
             format!(
-                "no warning: {}; but the control, a steady loop in registers, ran interleaved with \
-                 it and shows the same, so the machine may be the cause",
+                "no warning: {}; but a control, a steady loop in registers, ran interleaved with it and shows the \
+                 same, so the machine may be the cause: {QUIET_MACHINE}",
                 warning.finding
             )
         })));
+        blocks.extend(Block::list(measured.chain(notes)));
         if medium == Medium::Page {
             blocks.push(Block::Drawings(self.plots()));
         }
@@ -263,23 +362,36 @@ impl Examination {
 
 impl Conditions {
     fn disturbances(&self) -> Vec<String> {
-        /// The share below which a disturbance is not mentioned.
-        const LITTLE: f64 = 0.1;
-        let alone = |share: Option<f64>| share.filter(|share| *share > LITTLE && self.load == 0);
         let warm_up = (self.warm_up_seconds > 0.0).then(|| {
             let time = duration(Duration::from_secs_f64(self.warm_up_seconds));
             format!("a warm-up of {time} came before the first measurement")
         });
-        let others = alone(self.others).map(|share| {
-            format!(
-                "other processes used {} of the CPU time meanwhile, and may have caused some of the findings",
-                size(share)
-            )
-        });
-        let preempted = alone(self.preempted).map(|share| {
-            format!("{} of the executions were often interrupted by others", size(share))
-        });
-        [warm_up, others, preempted].into_iter().flatten().collect()
+        let others = self
+            .others_text()
+            .map(|others| format!("{others}, and may have caused some of the findings"));
+        [warm_up, others, self.preempted_text()].into_iter().flatten().collect()
+    }
+
+    /// What other programs did that may have caused any finding; `None` if that was little.
+    fn disturbance(&self) -> Option<String> {
+        self.others_text().or_else(|| self.preempted_text())
+    }
+
+    fn others_text(&self) -> Option<String> {
+        let share = self.alone(self.others)?;
+        Some(format!("other programs used {} of the CPU time meanwhile", size(share)))
+    }
+
+    fn preempted_text(&self) -> Option<String> {
+        let share = self.alone(self.preempted)?;
+        Some(format!("other programs often interrupted {} of the executions", size(share)))
+    }
+
+    /// A share of a disturbance that is worth a word: one that the user did not ask for.
+    fn alone(&self, share: Option<f64>) -> Option<f64> {
+        /// The share below which a disturbance is not mentioned.
+        const LITTLE: f64 = 0.1;
+        share.filter(|share| *share > LITTLE && self.load == 0)
     }
 
     /// The busy processes at the same time, to append to a phrase; empty without any.
@@ -301,52 +413,99 @@ fn short(seconds: f64) -> String {
     }
 }
 
-impl WordedWarning {
-    /// Words a warning. `effects` are those of the benchmarks that ran before, if they were measured.
-    pub fn new(warning: Warning, conditions: &Conditions, effects: Option<&OrderEffects>) -> Self {
-        let finding = finding(&warning, conditions, effects);
-        Self { warning, finding, advice: advice(&warning, conditions) }
+impl NoiseSource {
+    /// The source, by the warnings of the benchmark and the number of those that the control shows, too.
+    pub fn new(own: &[Warning], shared: usize, has_control: bool, conditions: &Conditions) -> Self {
+        let is_clear = has_control && conditions.disturbance().is_none();
+        match (own.len(), shared) {
+            (0, 0) => Self::Nothing,
+            (0, _) => Self::Machine,
+            _ if !is_clear && own.iter().any(needs_control) => Self::Unclear,
+            (_, 0) => Self::Benchmark,
+            _ => Self::Both,
+        }
     }
 }
 
-fn finding(warning: &Warning, conditions: &Conditions, effects: Option<&OrderEffects>) -> String {
+impl WordedWarning {
+    /// Words a warning. `effects` are those of the benchmarks that ran before, if they were measured.
+    pub fn new(warning: Warning, conditions: &Conditions, effects: Option<&OrderEffects>) -> Self {
+        let [brief, evidence] = finding(&warning, conditions, effects);
+        let finding = format!("{brief} ({evidence})");
+        Self { warning, brief, finding, advice: advice(&warning, conditions) }
+    }
+
+    /// True if the machine may cause the phenomenon.
+    const fn needs_control(&self) -> bool {
+        needs_control(&self.warning)
+    }
+
+    /// How much the phenomenon changes a value, relatively.
+    const fn size(&self) -> f64 {
+        match self.warning {
+            Warning::Influence { relative_sd, .. } => relative_sd,
+            Warning::WarmUp { effect, .. } | Warning::SlowDown { effect, .. } => effect.abs(),
+            Warning::SeveralSteadyStates { spread, .. } => spread,
+            Warning::LevelShifts { distance, .. }
+            | Warning::SimultaneousStates { distance, .. } => distance,
+            Warning::Autocorrelation { error, .. } => error,
+            Warning::OrderEffect { change, .. } => change.abs(),
+        }
+    }
+}
+
+/// False for the effect of what ran before: its processes were measured in random order, and the machine disturbed all alike.
+const fn needs_control(warning: &Warning) -> bool {
+    !matches!(warning, Warning::OrderEffect { .. })
+}
+
+/// The phenomenon with its size, and the evidence.
+fn finding(
+    warning: &Warning,
+    conditions: &Conditions,
+    effects: Option<&OrderEffects>,
+) -> [String; 2] {
     match *warning {
         Warning::Influence { level, factor, relative_sd, compared, p } => {
             let (what, things) = match level {
                 Level::Executions => ("starting the program again", "executions"),
                 Level::Builds => ("the layout of the code", "builds"),
             };
-            format!(
-                "{what} changes its speed: {things} differ by {} (standard deviation), impact factor {} ({}, \
-                 {compared} {things})",
-                size(relative_sd),
-                quantity::factor(factor),
-                p_value(p),
-            )
+            [
+                format!("{what} changes its speed: {things} differ by {}", size(relative_sd)),
+                format!(
+                    "standard deviation; impact factor {}, {}, {compared} {things}",
+                    quantity::factor(factor),
+                    p_value(p),
+                ),
+            ]
         }
         Warning::WarmUp { effect, measurements, executions, p } => {
             let time = conditions.time_of(measurements);
-            let long = time.map_or(String::new(), |time| format!(" or {}", duration(time)));
-            format!(
-                "it warms up: the first tenth of an execution is {} slower than its second half; that lasts for \
-                 about {measurements} measurements{long} ({}, {executions} executions)",
-                size(effect),
-                p_value(p)
-            )
+            let long = time.map_or_else(|| format!("{measurements} measurements"), duration);
+            [
+                format!(
+                    "it warms up: the first tenth of an execution is {} slower than its second half, for about {long}",
+                    size(effect)
+                ),
+                format!("{measurements} measurements; {}, {executions} executions", p_value(p)),
+            ]
         }
-        Warning::SlowDown { effect, executions, p } => format!(
-            "it slows down: the first tenth of an execution is {} faster than its second half ({}, {executions} \
-             executions)",
-            size(effect),
-            p_value(p)
-        ),
-        Warning::SeveralSteadyStates { spread, range, executions, p } => format!(
-            "executions of one build settle in different states: most are within {}, the extremes {} apart ({}, \
-             {executions} executions)",
-            size(spread),
-            size(range),
-            p_value(p)
-        ),
+        Warning::SlowDown { effect, executions, p } => [
+            format!(
+                "it slows down: the first tenth of an execution is {} faster than its second half",
+                size(effect)
+            ),
+            format!("{}, {executions} executions", p_value(p)),
+        ],
+        Warning::SeveralSteadyStates { spread, range, executions, p } => [
+            format!("executions of one build settle at different speeds, {} apart", size(spread)),
+            format!(
+                "10 % to 90 % of them; the extremes are {} apart; {}, {executions} executions",
+                size(range),
+                p_value(p)
+            ),
+        ],
         Warning::LevelShifts {
             leaping,
             executions,
@@ -361,38 +520,46 @@ fn finding(warning: &Warning, conditions: &Conditions, effects: Option<&OrderEff
                 (slow_down, "end in one that is not their fastest"),
                 (no_steady_state, "have no steady state"),
             ]);
-            format!(
-                "its level shifts while it runs: {leaping} of {executions} executions change by {} from one \
-                 measurement to the next, and stay there ({}); {kinds}",
-                size(distance),
-                at_most(p)
-            )
+            [
+                format!(
+                    "its speed shifts while it runs: {leaping} of {executions} executions change by {} from one \
+                     measurement to the next, and stay there",
+                    size(distance)
+                ),
+                format!("{}; {kinds}", at_most(p)),
+            ]
         }
-        Warning::SimultaneousStates { executions, of: all, distance, slower, p } => format!(
-            "it has two states at the same time: in {executions} of {all} executions, {} of the measurements \
-             are {} slower than the others ({})",
-            size(slower),
-            size(distance),
-            at_most(p)
-        ),
-        Warning::Autocorrelation { correlation, error, error_if_independent, executions, p } => {
+        Warning::SimultaneousStates { executions, of: all, distance, slower, p } => [
             format!(
-                "measurements depend on the one before: their correlation is {correlation:.2}, so the value of \
-                 an execution has a standard error of {}, not {} ({}, {executions} executions)",
+                "it has two speeds at the same time: in {executions} of {all} executions, {} of the measurements \
+                 are {} slower than the others",
+                size(slower),
+                size(distance)
+            ),
+            at_most(p),
+        ],
+        Warning::Autocorrelation { correlation, error, error_if_independent, executions, p } => [
+            format!(
+                "measurements depend on the one before: the value of an execution is known to {}, not to {}",
                 size(error),
-                size(error_if_independent),
+                size(error_if_independent)
+            ),
+            format!(
+                "standard errors; correlation {correlation:.2}, {}, {executions} executions",
                 p_value(p)
-            )
-        }
+            ),
+        ],
         Warning::OrderEffect { change, pairs, p } => {
             let after = effects.map_or_else(|| "others".to_owned(), culprits);
             let slower = if change < 0.0 { "faster" } else { "slower" };
-            format!(
-                "benchmarks that ran before in its process change its speed: after {after} it is {} {slower} \
-                 than in a fresh process ({}, {pairs} pairs)",
-                size(change.abs()),
-                p_value(p)
-            )
+            [
+                format!(
+                    "benchmarks that ran before in its process change its speed: after {after} it is {} {slower} \
+                     than in a fresh process",
+                    size(change.abs())
+                ),
+                format!("{}, {pairs} pairs", p_value(p)),
+            ]
         }
     }
 }

@@ -1,5 +1,5 @@
 //! Answers each question of a diagnosis in a short section: figures with intervals, a small plot in
-//! a few lines of text, and the paper.
+//! a few lines of text, and the paper with the method.
 
 use std::fmt::Display;
 
@@ -94,8 +94,8 @@ impl Examination {
             ),
         ];
         let section = |(question, paper, answer): (&str, &str, Vec<Item>)| {
-            let paper = Item::from(Text::new().styled(Role::Quiet, paper));
-            [Block::heading(question), Block::List([vec![paper], answer].concat())]
+            let paper = Item::from(Text::new().styled(Role::Quiet, format!("method: {paper}")));
+            [Block::heading(question), Block::List([answer, vec![paper]].concat())]
         };
         sections.into_iter().flat_map(section).collect()
     }

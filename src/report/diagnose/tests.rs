@@ -69,14 +69,17 @@ fn examined(id: &str, factor: impl Fn(usize) -> f64, others: &[&str]) -> Examine
     let effects = order_effect.as_ref().ok();
     let warnings = findings.warnings.iter().copied();
     let warnings = warnings.chain(effects.and_then(|found| found.after_all.warning(&options)));
+    let warnings: Vec<Warning> = warnings.collect();
+    let source = NoiseSource::new(&warnings, 0, true, &conditions);
     let word = |warning| WordedWarning::new(warning, &conditions, effects);
-    let warnings = warnings.map(word).collect();
+    let warnings = warnings.into_iter().map(word).collect();
     let outcome = ExaminationOutcome::Diagnosis(Box::new(Examination {
         data,
         conditions,
         warnings,
         machine_warnings: Vec::new(),
-        has_control: false,
+        has_control: true,
+        source,
         notes: Vec::new(),
         findings,
         order_effect,
@@ -111,6 +114,7 @@ fn report(id: &str) -> DiagnosisReport {
             },
         ],
         plan: None,
+        explains_all: true,
         command_line: given("run --bench work"),
     }
 }
@@ -178,6 +182,7 @@ fn hostile_names_are_harmless_in_any_form() {
 #[test]
 fn plan_has_a_table_or_a_reason_for_each_benchmark() {
     let mut report = report("a.b\"c");
+    report.explains_all = false;
     report.plan = Some(recommended_lines(&report.benchmarks, Mode::Interleaved));
     let text = style::plain(&report.text(80));
     insta::assert_snapshot!(text);
@@ -234,7 +239,7 @@ fn steady_benchmark_has_no_warning_and_lines_fit() {
     let text = style::plain(&report("parse").text(80));
     let (_, steady) = text.split_once("\nsteady ").unwrap();
     let (steady, _) = steady.split_once("\nbroken").unwrap();
-    assert!(steady.contains("nothing was found that needs a warning"), "{steady}");
+    assert!(steady.contains("machine or benchmark? neither: nothing was found"), "{steady}");
     assert!(!steady.contains("warning:"), "{steady}");
     // A command stays on one line, to be copied.
     let text = text.replace("this report again: ", "\n");
@@ -243,6 +248,39 @@ fn steady_benchmark_has_no_warning_and_lines_fit() {
         .filter(|line| line.chars().count() > 80 && !line.starts_with("cargo "))
         .collect();
     assert_eq!(long, [""; 0]);
+}
+
+#[test]
+fn brief_text_is_the_source_and_its_causes() {
+    let mut report = report("parse");
+    report.explains_all = false;
+    insta::assert_snapshot!(style::plain(&report.text(80)));
+    let examination = first(&mut report);
+    examination.machine_warnings.clone_from(&examination.warnings);
+    examination.source = NoiseSource::Both;
+    let text = style::plain(&report.text(80));
+    assert!(text.contains("and 1 more cause (--reasons)\n"), "{text}");
+    let quiet = text.matches("`cargo rbench doctor`").count();
+    assert!((1..=2).contains(&quiet), "the machine's causes have the machine's remedy: {text}");
+}
+
+#[test]
+fn noise_has_a_source_only_if_a_control_can_show_it() {
+    let mut report = report("parse");
+    let found = first(&mut report);
+    let (own, mut conditions) = (&found.findings.warnings, found.conditions.clone());
+    let of = |own: &[Warning], shared, has_control, conditions: &Conditions| {
+        NoiseSource::new(own, shared, has_control, conditions)
+    };
+    assert_eq!(of(own, 0, true, &conditions), NoiseSource::Benchmark);
+    assert_eq!(of(own, 1, true, &conditions), NoiseSource::Both);
+    assert_eq!(of(&[], 1, true, &conditions), NoiseSource::Machine);
+    assert_eq!(of(&[], 0, true, &conditions), NoiseSource::Nothing);
+    assert_eq!(of(own, 0, false, &conditions), NoiseSource::Unclear);
+    conditions.others = Some(0.3);
+    assert_eq!(of(own, 0, true, &conditions), NoiseSource::Unclear);
+    let order = [Warning::OrderEffect { change: 0.3, pairs: 20, p: 1e-9 }];
+    assert_eq!(of(&order, 0, true, &conditions), NoiseSource::Benchmark);
 }
 
 #[test]

@@ -73,7 +73,7 @@ fn block(block: &Block, heading: &str) -> String {
             format!("<h3>Next steps</h3>\n<dl class=steps>{steps}</dl>\n")
         }
         Block::Details(summary, inner) => {
-            let inner: String = inner.iter().map(|inner| self::block(inner, heading)).collect();
+            let inner: String = inner.iter().map(|inner| self::block(inner, "h3")).collect();
             format!("<details><summary>{}</summary>\n{inner}</details>\n", inline(summary))
         }
     }

@@ -9,7 +9,7 @@ use cargo_rbench::{
         Format,
         diagnose::{
             Conditions, DiagnosisReport, Examination, ExaminationOutcome, ExaminedBenchmark,
-            WordedWarning,
+            NoiseSource, WordedWarning,
         },
     },
 };
@@ -66,6 +66,7 @@ fn examination() -> Examination {
         warnings: findings.warnings.iter().map(word).collect(),
         machine_warnings: Vec::new(),
         has_control: false,
+        source: NoiseSource::new(&findings.warnings, 0, false, &conditions),
         notes: vec!["the stored results come from a <comparison>".to_owned()],
         conditions,
         findings,
@@ -90,6 +91,7 @@ pub fn page() -> String {
             },
         ],
         plan: None,
+        explains_all: false,
         command_line: Rc::new(GivenOptions::default()),
     };
     Format::Html.render(&report, 0).unwrap()
