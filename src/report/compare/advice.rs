@@ -5,8 +5,8 @@ use std::time::Duration;
 use rbench_stats::diagnosis::two_groups;
 
 use super::{
-    ComparisonReport,
-    notes::{has_metric, is_compiled, is_instructions, is_time},
+    ComparisonReport, is_compiled,
+    notes::{has_metric, is_instructions, is_time},
 };
 use crate::{
     compare::Outcome,

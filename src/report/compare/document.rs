@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use rbench_stats::{Rule, Summary};
 
 use super::{
-    CompareReport, ComparisonReport, Parts, Row, name,
-    notes::{changes_texts, ground, has_metric, is_compiled},
+    CompareReport, ComparisonReport, Parts, Row, is_compiled, name,
+    notes::{changes_texts, ground, has_metric},
     table,
     warning::{cause, consequence, sentence},
 };

@@ -18,7 +18,6 @@ pub use comparison::{Comparison, Comparisons};
 pub(crate) use comparison::{Row, table};
 pub(super) use html::page_of;
 pub(crate) use notes::changes_texts;
-use notes::is_compiled;
 pub(crate) use overall::GeometricMean;
 pub(crate) use parts::Parts;
 pub(crate) use ranking::RankingReport;
@@ -131,6 +130,11 @@ impl ComparisonReport {
         let removed = self.outcome.removed.iter().map(|one| &one.benchmark);
         Names::new(compared.chain(&self.outcome.added).chain(removed))
     }
+}
+
+/// True for a row about compilations, which run nothing.
+fn is_compiled(row: &DecidedRow) -> bool {
+    row.metric.as_ref().is_some_and(Metric::is_of_compilations)
 }
 
 /// The name of a row: of its benchmark, and of its metric unless that is wall time.

@@ -455,11 +455,6 @@ pub(super) fn is_time(metric: &Metric) -> bool {
     metric.unit == Unit::Nanoseconds
 }
 
-/// True for a row about compilations, which run nothing.
-pub(super) fn is_compiled(row: &DecidedRow) -> bool {
-    has_metric(row, Metric::is_of_compilations)
-}
-
 pub(super) fn is_instructions(metric: &Metric) -> bool {
     *metric == Metric::instructions()
 }
