@@ -483,6 +483,26 @@ mod tests {
     }
 
     #[test]
+    fn noisy_time_is_not_compiled_further_and_has_advice() {
+        let analyses = InterimAnalyses { first: 5, most: 20 };
+        let time = |seconds: f64| {
+            let time = Duration::from_secs_f64(seconds);
+            CompileTime { wall: time, cpu: time }
+        };
+        let (base, head) = ([1.0, 1.9, 1.2, 2.5, 0.8], [2.1, 0.9, 2.2, 1.0, 1.6]);
+        let pairs: Pairs = base.into_iter().zip(head).map(|(b, h)| [time(b), time(h)]).collect();
+        let mut one = undecided(Metric::compile_time());
+        one.analyse(&pairs, 0, analyses.count());
+        assert!(!one.ends(0, analyses.count()));
+        assert!(one.chance(0, analyses).unwrap() < WORTHWHILE);
+        let benchmark =
+            Benchmark { package: "json".into(), target: "all".into(), name: Name::plain("x") };
+        let row = one.row(&benchmark, &Vec::new(), 1, analyses);
+        assert_eq!(row.verdict.name(), "inconclusive");
+        assert!(row.advice.is_some());
+    }
+
+    #[test]
     fn ended_metric_is_not_analysed_again() {
         let mut one = undecided(Metric::compile_time());
         one.analyse(&pairs(5, 1.0), 0, 3);
