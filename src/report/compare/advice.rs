@@ -97,7 +97,9 @@ impl ComparisonReport {
         };
         let rows = self.ordered();
         let row = rows.into_iter().find(is_open)?;
-        let options = [("exact", None), ("filter", Some(row.benchmark.name.id.as_str()))];
+        let filter = ("filter", Some(row.benchmark.name.id.as_str()));
+        let options: Vec<_> =
+            [("exact", None), filter].into_iter().chain(self.metric_option(row)).collect();
         let head = self.outcome.head.revision_arg();
         Some(Step {
             command: self.command_line.suggest("history", &[&head], &options),
@@ -148,6 +150,13 @@ impl ComparisonReport {
         }
     }
 
+    /// The option that names the metric of a benchmark, if the given ones are of compilations, too: no other command takes
+    /// these.
+    fn metric_option<'r>(&self, row: &'r DecidedRow) -> Option<(&'static str, Option<&'r str>)> {
+        let name = row.metric.as_ref()?.name.as_str();
+        self.outcome.rows.iter().any(is_compiled).then_some(("metric", Some(name)))
+    }
+
     /// The command that accepts a slowdown that may be intended, of the same work. Only a commit
     /// can be accepted.
     fn acceptable(&self) -> Option<Step> {
@@ -157,7 +166,8 @@ impl ComparisonReport {
         let row = rows.find(|row| row.work.is_none() && !is_compiled(row))?;
         let head = head.revision_arg();
         let arguments = [head.as_str(), row.benchmark.name.id.as_str()];
-        let reason = [("reason", Some("WHY"))];
+        let reason: Vec<_> =
+            std::iter::once(("reason", Some("WHY"))).chain(self.metric_option(row)).collect();
         let purpose = format!("accept an intended slowdown of {}", self.name(row));
         let purpose = if self.outcome.base_decides {
             // The entry names a commit that the target branch need not have yet.
