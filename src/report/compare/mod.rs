@@ -89,6 +89,7 @@ impl ComparisonReport {
         } else {
             ""
         };
+        let is_counted = |row: &DecidedRow| row.metric.as_ref().is_some_and(Metric::is_counted);
         let times = self.outcome.rows.iter().find(|row| is_compiled(row) && !is_counted(row));
         let of_times = times
             .filter(|_| !self.outcome.only_compilations)
