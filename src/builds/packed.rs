@@ -111,15 +111,16 @@ impl BuildEnv<'_> {
     }
 }
 
-/// The version of the C library that this process uses, which is that of the system; `None` if it is not the GNU one.
+/// The newest version whose symbols the C library of this machine has; `None` if it is not the GNU one. rbench itself may be
+/// linked with another one, so the library is that beside the loader whose path programs name.
 fn own_c_library() -> Option<CLibraryVersion> {
-    let maps = fs::read_to_string("/proc/self/maps").ok()?;
-    let path = maps.lines().find_map(|line| Some(&line[line.find('/')?..]).filter(is_c_library))?;
-    provided_c_library(&fs::read(path).ok()?).ok()?
-}
-
-fn is_c_library(path: &&str) -> bool {
-    path.ends_with("/libc.so.6")
+    const LOADER: &str = if cfg!(target_arch = "aarch64") {
+        "/lib/ld-linux-aarch64.so.1"
+    } else {
+        "/lib64/ld-linux-x86-64.so.2"
+    };
+    let library = Path::new(LOADER).canonicalize().ok()?.with_file_name("libc.so.6");
+    provided_c_library(&fs::read(library).ok()?).ok()?
 }
 
 /// True for the name of a compilation's directory, as rbench forms it.
@@ -171,6 +172,15 @@ mod tests {
         std::os::unix::fs::symlink(path("outside"), path("other/data")).unwrap();
         assert!(add_files(&path("added"), &path("other")).is_err());
         assert_eq!(fs::read_dir(path("outside")).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn own_c_library_is_the_one_that_programs_load() {
+        let maps = fs::read_to_string("/proc/self/maps").unwrap();
+        let line = maps.lines().find(|line| line.ends_with("/libc.so.6")).unwrap();
+        let loaded = fs::read(&line[line.find('/').unwrap()..]).unwrap();
+        assert!(own_c_library().is_some());
+        assert_eq!(own_c_library(), provided_c_library(&loaded).unwrap());
     }
 
     #[test]
