@@ -27,7 +27,7 @@ const ARCHITECTURE_BYTES: usize = 15_500;
 const PAGES_BYTES: usize = 84_000;
 
 /// Options of other programs that the documents name.
-const FOREIGN_OPTIONS: [&str; 3] = ["--save-baseline", "--baseline", "--pkg-url"];
+const FOREIGN_OPTIONS: [&str; 2] = ["--save-baseline", "--baseline"];
 
 /// A document with the parts that tests compare with the program.
 struct Page {
