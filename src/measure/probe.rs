@@ -20,6 +20,15 @@ use crate::{
     },
 };
 
+/// A benchmark to interleave where this program itself cannot be.
+const CONTROL: &str = r#"fn main() -> std::process::ExitCode {
+    rbench_harness::run(|suite: &mut rbench_harness::Suite<'_>| {
+        let step = |sum: u64, number: u64| (sum ^ number).wrapping_mul(3);
+        suite.bench("control", |bencher| bencher.iter(|| (0..1000).fold(rbench_harness::black_box(1), step)));
+    })
+}
+"#;
+
 /// A benchmark that takes a few milliseconds, in a directory that is removed with the value.
 pub struct Trial<'t> {
     executable: Executable,
@@ -47,6 +56,17 @@ impl<'t> Trial<'t> {
     /// Interleaves two processes with a library that this compiler makes; returns why that is
     /// unavailable, if it is.
     pub fn interleaving(&self, rustc: &OsStr) -> Result<Option<InterleavingUnavailable>> {
+        // Nothing is preloaded into a statically linked program, as this one is in a release.
+        let executable =
+            if cfg!(target_env = "musl") { self.compiled(rustc)? } else { self.executable.clone() };
+        self.interleaved(rustc, executable)
+    }
+
+    fn interleaved(
+        &self,
+        rustc: &OsStr,
+        executable: Executable,
+    ) -> Result<Option<InterleavingUnavailable>> {
         let library = self.library(rustc)?;
         let cpus = process::cpus()?;
         let support = SupportTable {
@@ -58,7 +78,7 @@ impl<'t> Trial<'t> {
         };
         let version = InVersion { harness: &Native, builds: Vec::new(), library: None };
         let home = self.place.path().to_owned();
-        let build = BuiltProgram { executable: self.executable.clone(), home };
+        let build = BuiltProgram { executable, home };
         let half = || ProcessUse { version: &version, build: &build };
         let sharing = Sharing::Cpu(cpus.first().copied().unwrap_or_default());
         let halves = [half(), half()];
@@ -70,6 +90,28 @@ impl<'t> Trial<'t> {
             Both::Obstacle(Obstacle::Unavailable(reason)) => Some(reason),
             Both::Failed(_) | Both::Skipped(..) => Some(InterleavingUnavailable::FailsInterleaved),
         })
+    }
+
+    /// A benchmark of the same name that this compiler makes, with rbench's harness.
+    fn compiled(&self, rustc: &OsStr) -> Result<Executable> {
+        let what = || "cannot compile a benchmark".to_owned();
+        let place = self.place.path();
+        fs::create_dir_all(place.join("src")).context(Exit::Build, what)?;
+        for (path, text) in
+            rbench_harness::sources::FILES.into_iter().chain([("control.rs", CONTROL)])
+        {
+            fs::write(place.join(path), text).context(Exit::Build, what)?;
+        }
+        let compile = |arguments: &str| {
+            let mut command = Command::new(rustc);
+            command.args(["--edition", "2024", "-O"]).args(arguments.split(' ')).current_dir(place);
+            // The harness says its version.
+            command.env("CARGO_PKG_VERSION", env!("CARGO_PKG_VERSION"));
+            run_tool_or(&mut command, Exit::Build, what)
+        };
+        compile("--crate-type rlib --crate-name rbench_harness src/lib.rs")?;
+        compile("--extern rbench_harness=librbench_harness.rlib control.rs")?;
+        Ok(Executable { path: place.join("control"), ..self.executable.clone() })
     }
 
     fn library(&self, rustc: &OsStr) -> Result<PathBuf> {
@@ -94,5 +136,19 @@ impl<'t> Trial<'t> {
                 Err(Error::new(Exit::Internal, "cannot trace an execution").cause(reason))
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn compiled_benchmark_is_interleaved() {
+        let interrupt = process::Interrupt::new().unwrap();
+        let trial = Trial::new(Conditions::new(&interrupt)).unwrap();
+        let rustc = OsStr::new("rustc");
+        let executable = trial.compiled(rustc).unwrap();
+        assert_eq!(trial.interleaved(rustc, executable).unwrap(), None);
     }
 }
