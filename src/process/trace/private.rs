@@ -189,15 +189,22 @@ const OF_DESCRIPTORS: [libc::c_int; 6] = [
 ];
 
 /// Requests of `ioctl` that are private; others control devices.
-const OF_STREAMS: [libc::Ioctl; 6] =
-    [libc::TCGETS, libc::TIOCGWINSZ, libc::FIONREAD, libc::FIONBIO, libc::FIOCLEX, libc::FIONCLEX];
+#[allow(clippy::unnecessary_cast, reason = "their type depends on the C library")]
+const OF_STREAMS: [u64; 6] = [
+    libc::TCGETS as u64,
+    libc::TIOCGWINSZ as u64,
+    libc::FIONREAD as u64,
+    libc::FIONBIO as u64,
+    libc::FIOCLEX as u64,
+    libc::FIONCLEX as u64,
+];
 
 /// True if a system call, before which a thread has stopped, is private.
 pub(super) fn is_private(memory: &Memory, registers: &Registers) -> bool {
     let (number, [first, second, third, _]) = system_call(registers);
     match libc::c_long::try_from(number) {
         Ok(libc::SYS_fcntl) => OF_DESCRIPTORS.iter().any(|one| is_low(second, *one)),
-        Ok(libc::SYS_ioctl) => OF_STREAMS.iter().any(|one| second == *one as u64),
+        Ok(libc::SYS_ioctl) => OF_STREAMS.contains(&second),
         Ok(libc::SYS_socket) => is_stream(first, second, third),
         Ok(libc::SYS_connect) => is_known_peer(memory, second),
         Ok(libc::SYS_openat) => only_reads(memory, second, third),
