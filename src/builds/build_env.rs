@@ -32,6 +32,7 @@ use crate::{
         interleaving::{LIBRARY_FLAGS, LIBRARY_SOURCE},
         sandbox::Task,
     },
+    shell,
 };
 
 /// Everything that stays the same while the versions of one repository are built.
@@ -191,15 +192,34 @@ impl BuildEnv<'_> {
             // The next pack replaces all of it.
             return;
         }
-        match clean::prune(&self.cache_dirs, clean::Limits::default(), since) {
-            Ok(Pruned { entries: 0, .. }) => {}
-            Ok(Pruned { entries, size }) => self.note(&format!(
+        let limits = clean::Limits::default();
+        match clean::prune(&self.cache_dirs, limits, since) {
+            Ok(Pruned { entries: 0, left, .. }) => self.tell_size(left, limits),
+            Ok(Pruned { entries, size, .. }) => self.note(&format!(
                 "removed {entries} {} of the cache ({} MiB), the least recently used",
                 if entries == 1 { "entry" } else { "entries" },
                 size >> 20
             )),
             Err(failure) => self.warn(&failure.to_string()),
         }
+    }
+
+    /// Says once how large the cache of this project has become, if it is large.
+    fn tell_size(&self, size: u64, limits: clean::Limits) {
+        /// Of a project with a few dependencies, two compiled versions have less.
+        const LARGE: u64 = 1 << 30;
+        let told = self.cache_dirs.storage().join("size-told");
+        if size < LARGE || told.exists() || std::fs::write(&told, "").is_err() {
+            return;
+        }
+        let gib = |size: u64| format!("{:.1} GiB", size as f64 / f64::from(1 << 30));
+        self.note(&format!(
+            "what rbench has compiled takes {} in {}, and at most {}; `{} rbench clean` removes it",
+            gib(size),
+            self.cache_dirs.storage().display(),
+            gib(limits.size),
+            shell::cargo()
+        ));
     }
 
     pub(super) fn note(&self, text: &str) {

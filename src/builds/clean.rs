@@ -76,13 +76,15 @@ impl Default for Limits {
     }
 }
 
-/// The removed entries.
+/// The removed entries, and what is left.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pruned {
     /// The number of entries.
     pub entries: usize,
     /// Their total size in bytes.
     pub size: u64,
+    /// The total size in bytes of the entries that are left.
+    pub left: u64,
 }
 
 /// Marks the entry at `path` as used now. Ignores errors, since a read-only cache is still useful.
@@ -96,12 +98,15 @@ pub fn prune(dirs: &CacheDirs, limits: Limits, since: SystemTime) -> Result<Prun
     const SLACK: Duration = Duration::from_secs(1);
     let now = SystemTime::now();
     let in_use = now.duration_since(since).unwrap_or_default() + SLACK;
-    let mut pruned = Pruned::default();
-    for entry in superfluous(entries(dirs, now), limits) {
+    let entries = entries(dirs, now);
+    let left = entries.iter().map(|entry| entry.size).sum();
+    let mut pruned = Pruned { left, ..Pruned::default() };
+    for entry in superfluous(entries, limits) {
         if entry.idle > in_use {
             remove(dirs, &entry)?;
             pruned.entries += 1;
             pruned.size += entry.size;
+            pruned.left -= entry.size;
         }
     }
     Ok(pruned)
@@ -297,7 +302,7 @@ mod tests {
         }
         let none = Limits { age: hour * 1000, size: 0 };
         let pruned = prune(&dirs, none, SystemTime::now() - hour).unwrap();
-        assert_eq!(pruned, Pruned { entries: 1, size: 1000 });
+        assert_eq!(pruned, Pruned { entries: 1, size: 1000, left: 1000 });
         assert_eq!(homes.map(|home| home.exists()), [false, true]);
     }
 }

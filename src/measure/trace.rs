@@ -161,6 +161,9 @@ impl Runner<'_> {
     /// after the other in one process, which takes hardly longer than one of them alone. `None` if
     /// that cannot be done, or shows less than each benchmark by itself.
     ///
+    /// They have files and variables, and no functions: those are the same where this is used, and threads that wait for
+    /// each other in a loop take minutes with a breakpoint in it.
+    ///
     /// A process in which others were executed before may spare a benchmark some of its set-up, so
     /// the traces are those of the whole, and are cached for none of them.
     pub(super) fn trace_together(
@@ -171,7 +174,7 @@ impl Runner<'_> {
         let mut traces = Vec::new();
         let Some(first) = benchmarks.first() else { return Ok(None) };
         let alone = self.traced_subject(of, first, false)?;
-        let Ok(tracer) = Tracer::new(of, self.conditions, None, None) else { return Ok(None) };
+        let Ok(tracer) = Tracer::of_inputs(of, self.conditions) else { return Ok(None) };
         let request = ExecutionRequest {
             measurements: 1,
             warm_up: WARM_UP,
@@ -358,9 +361,18 @@ struct Tracer<'t> {
     prepared: Option<PathBuf>,
     /// True if the last traced benchmark asks for more time than was requested.
     asks_for_more: bool,
+    /// False to observe only files and variables.
+    observes_functions: bool,
 }
 
 impl<'t> Tracer<'t> {
+    /// A tracer that observes only which files and variables are read, on any CPU.
+    fn of_inputs(of: &'t Traceable<'t>, conditions: Conditions<'t>) -> Result<Self> {
+        let tracer = Self { observes_functions: false, ..Self::new(of, conditions, None, None)? };
+        tracer.write_plan()?;
+        Ok(tracer)
+    }
+
     /// A tracer that executes on this CPU, or on any.
     fn new(
         of: &'t Traceable<'t>,
@@ -371,14 +383,25 @@ impl<'t> Tracer<'t> {
         let place = Scratch::new()?;
         let program = this_executable()?;
         let prepared = prepared.map(Path::to_owned);
-        let asks_for_more = false;
-        let tracer = Self { of, conditions, program, place, cpu, prepared, asks_for_more };
+        let tracer = Self {
+            of,
+            conditions,
+            program,
+            place,
+            cpu,
+            prepared,
+            asks_for_more: false,
+            observes_functions: true,
+        };
         tracer.write_plan()?;
         Ok(tracer)
     }
 
     fn write_plan(&self) -> Result<()> {
         let mut plan = Plan { cpu: self.cpu, ..self.of.plan(self.report_path()) };
+        if !self.observes_functions {
+            plan.functions.clear();
+        }
         if let Some(prepared) = &self.prepared {
             plan.original = Some(mem::replace(&mut plan.executable, files::real(prepared)));
         }

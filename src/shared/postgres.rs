@@ -170,6 +170,9 @@ impl<'n> Database<'n> {
             Some(&SqlState::UNDEFINED_TABLE | &SqlState::UNDEFINED_FUNCTION) => failure.hint(
                 format!("let its owner make the tables with: {} rbench init --shared", cargo()),
             ),
+            Some(&SqlState::UNTRANSLATABLE_CHARACTER) => failure.hint(
+                "use a database in UTF-8: createdb --encoding=UTF8 --template=template0 NAME",
+            ),
             Some(&SqlState::INSUFFICIENT_PRIVILEGE) if what != "set up" => failure.hint(
                 "let its owner grant a role: rbench_push to send results, rbench_read to read them; and \
                  permit projects and classes in the table rbench.allowed",

@@ -5,6 +5,10 @@
 SET LOCAL lock_timeout = '1min';
 
 DO $$ BEGIN
+    IF current_setting('server_encoding') <> 'UTF8' THEN
+        RAISE EXCEPTION 'it is encoded as %, which has no place for every name of a benchmark', current_setting('server_encoding')
+            USING ERRCODE = 'untranslatable_character';
+    END IF;
     -- Two commands at once wait for each other.
     PERFORM pg_advisory_xact_lock(hashtext('cargo-rbench'));
     CREATE SCHEMA IF NOT EXISTS rbench;
@@ -84,9 +88,12 @@ CREATE TABLE IF NOT EXISTS benchmark (
     target  text NOT NULL,
     name    text NOT NULL,
     metric  text NOT NULL, -- empty: about the benchmark as a whole
-    unit    text NOT NULL,
-    UNIQUE (project, package, target, name, metric)
+    unit    text NOT NULL
 );
+-- A name may be longer than an entry of an index.
+ALTER TABLE benchmark DROP CONSTRAINT IF EXISTS benchmark_project_package_target_name_metric_key;
+CREATE UNIQUE INDEX IF NOT EXISTS benchmark_named
+    ON benchmark (project, md5(name), md5(package), md5(target), metric);
 
 CREATE TABLE IF NOT EXISTS result (
     benchmark  int NOT NULL REFERENCES benchmark,
@@ -194,7 +201,8 @@ BEGIN
         WHERE verdict NOT IN ('unaffected', 'identical') AND NOT EXISTS (
             SELECT FROM benchmark AS known
             WHERE (known.project, known.package, known.target, known.name, known.metric)
-                = (project_id, judged.package, judged.target, judged.id, coalesce(judged.metric, '')))
+                = (project_id, judged.package, judged.target, judged.id, coalesce(judged.metric, ''))
+                AND md5(known.name) = md5(judged.id))
         ORDER BY 2, 3, 4, 5 ON CONFLICT DO NOTHING;
     INSERT INTO result
         SELECT known.id, class_id, time, own, verdict,
@@ -207,6 +215,7 @@ BEGIN
             package text, target text, id text, metric text, verdict text, base jsonb, head jsonb, change jsonb)
         JOIN benchmark AS known ON (known.project, known.package, known.target, known.name, known.metric)
             = (project_id, judged.package, judged.target, judged.id, coalesce(judged.metric, ''))
+            AND md5(known.name) = md5(judged.id)
         WHERE verdict NOT IN ('unaffected', 'identical')
         ON CONFLICT DO NOTHING;
     RETURN true;

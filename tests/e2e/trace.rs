@@ -553,7 +553,7 @@ fn clocks_that_do_not_stand_still_are_recorded() {
         ("function of the kernel", Some(KernelClock)),
         ("system call", Some(KernelClock)),
         ("call by the C library", Some(KernelClock)),
-        ("semaphore", Some(Deadline)),
+        ("semaphore", None),
         ("timer", Some(Deadline)),
     ] {
         let (observed, ending) = program.run(&[way]);

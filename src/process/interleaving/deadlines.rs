@@ -1,29 +1,16 @@
-//! Calls of the C library that wait for an absolute time: of POSIX threads and semaphores, and timers as files. Rust's own
-//! locks wait by `syscall`; databases in C and C++ by these. All clocks of the process are behind by the same time, so it
+//! Calls of the C library that wait for an absolute time: of POSIX and C threads and of semaphores. Rust's own locks wait by `syscall`; databases in C and C++ by these. All clocks of the process are behind by the same time, so it
 //! makes no difference by which one a call waits.
 
 use core::{
     ffi::{c_int, c_void},
     mem::transmute,
-    ptr::null,
 };
 
 use super::system::*;
 
-type Wait = unsafe extern "C" fn(*mut c_void, *const Timespec) -> c_int;
-type WaitByClock = unsafe extern "C" fn(*mut c_void, c_int, *const Timespec) -> c_int;
-type WaitWith = unsafe extern "C" fn(*mut c_void, *mut c_void, *const Timespec) -> c_int;
-type WaitWithByClock =
-    unsafe extern "C" fn(*mut c_void, *mut c_void, c_int, *const Timespec) -> c_int;
-type SetTimer = unsafe extern "C" fn(c_int, c_int, *const [Timespec; 2], *mut [Timespec; 2]) -> c_int;
 
-static COND_TIMEDWAIT: Hidden = Hidden::new(b"pthread_cond_timedwait\0");
-static COND_CLOCKWAIT: Hidden = Hidden::new(b"pthread_cond_clockwait\0");
-static MUTEX_TIMEDLOCK: Hidden = Hidden::new(b"pthread_mutex_timedlock\0");
-static MUTEX_CLOCKLOCK: Hidden = Hidden::new(b"pthread_mutex_clocklock\0");
-static SEM_TIMEDWAIT: Hidden = Hidden::new(b"sem_timedwait\0");
-static SEM_CLOCKWAIT: Hidden = Hidden::new(b"sem_clockwait\0");
-static TIMERFD_SETTIME: Hidden = Hidden::new(b"timerfd_settime\0");
+/// `thrd_timedout` of C.
+const TIMED_OUT_OF_C: c_int = 4;
 
 /// Waits until a deadline of the process's time. `wait` waits until a real time, and says by `is_over` that it has come.
 /// True if that is also the deadline.
@@ -46,17 +33,47 @@ unsafe fn until(
 /// at its condition, and waits for the rest of the time.
 unsafe fn for_condition(deadline: *const Timespec, wait: impl Fn(*const Timespec) -> c_int) -> c_int {
     // SAFETY: the arguments are the caller's.
-    match unsafe { until(deadline, wait, |status| status == ETIMEDOUT) } {
+    unsafe { condition(deadline, wait, ETIMEDOUT) }
+}
+
+/// The same for threads of C, which have numbers of their own for errors.
+unsafe fn for_condition_of_c(deadline: *const Timespec, wait: impl Fn(*const Timespec) -> c_int) -> c_int {
+    // SAFETY: as above.
+    unsafe { condition(deadline, wait, TIMED_OUT_OF_C) }
+}
+
+unsafe fn condition(
+    deadline: *const Timespec,
+    wait: impl Fn(*const Timespec) -> c_int,
+    over: c_int,
+) -> c_int {
+    // SAFETY: as above.
+    match unsafe { until(deadline, wait, |status| status == over) } {
         (status, true) => status,
         (_, false) => 0,
     }
 }
 
-/// Takes a lock, for as long as the process's time has not come.
+/// Takes a lock, or joins a thread, for as long as the process's time has not come.
 unsafe fn for_lock(deadline: *const Timespec, wait: impl Fn(*const Timespec) -> c_int) -> c_int {
+    // SAFETY: as above.
+    unsafe { lock(deadline, wait, ETIMEDOUT) }
+}
+
+/// The same for threads of C.
+unsafe fn for_lock_of_c(deadline: *const Timespec, wait: impl Fn(*const Timespec) -> c_int) -> c_int {
+    // SAFETY: as above.
+    unsafe { lock(deadline, wait, TIMED_OUT_OF_C) }
+}
+
+unsafe fn lock(
+    deadline: *const Timespec,
+    wait: impl Fn(*const Timespec) -> c_int,
+    over: c_int,
+) -> c_int {
     loop {
-        // SAFETY: the arguments are the caller's.
-        if let (status, true) = unsafe { until(deadline, &wait, |status| status == ETIMEDOUT) } {
+        // SAFETY: as above.
+        if let (status, true) = unsafe { until(deadline, &wait, |status| status == over) } {
             return status;
         }
     }
@@ -77,97 +94,37 @@ unsafe fn for_semaphore(deadline: *const Timespec, wait: impl Fn(*const Timespec
     status
 }
 
-#[no_mangle]
-unsafe extern "C" fn pthread_cond_timedwait(
-    condition: *mut c_void,
-    mutex: *mut c_void,
-    deadline: *const Timespec,
-) -> c_int {
-    // SAFETY: libc has a function of this name and type, and the arguments are the caller's.
-    unsafe {
-        let wait: WaitWith = transmute(COND_TIMEDWAIT.get());
-        for_condition(deadline, |deadline| wait(condition, mutex, deadline))
-    }
-}
-
-#[no_mangle]
-unsafe extern "C" fn pthread_cond_clockwait(
-    condition: *mut c_void,
-    mutex: *mut c_void,
-    clock: c_int,
-    deadline: *const Timespec,
-) -> c_int {
-    // SAFETY: as above.
-    unsafe {
-        let wait: WaitWithByClock = transmute(COND_CLOCKWAIT.get());
-        for_condition(deadline, |deadline| wait(condition, mutex, clock, deadline))
-    }
-}
-
-#[no_mangle]
-unsafe extern "C" fn pthread_mutex_timedlock(
-    mutex: *mut c_void,
-    deadline: *const Timespec,
-) -> c_int {
-    // SAFETY: as above.
-    unsafe {
-        let wait: Wait = transmute(MUTEX_TIMEDLOCK.get());
-        for_lock(deadline, |deadline| wait(mutex, deadline))
-    }
-}
-
-#[no_mangle]
-unsafe extern "C" fn pthread_mutex_clocklock(
-    mutex: *mut c_void,
-    clock: c_int,
-    deadline: *const Timespec,
-) -> c_int {
-    // SAFETY: as above.
-    unsafe {
-        let wait: WaitByClock = transmute(MUTEX_CLOCKLOCK.get());
-        for_lock(deadline, |deadline| wait(mutex, clock, deadline))
-    }
-}
-
-#[no_mangle]
-unsafe extern "C" fn sem_timedwait(semaphore: *mut c_void, deadline: *const Timespec) -> c_int {
-    // SAFETY: as above.
-    unsafe {
-        let wait: Wait = transmute(SEM_TIMEDWAIT.get());
-        for_semaphore(deadline, |deadline| wait(semaphore, deadline))
-    }
-}
-
-#[no_mangle]
-unsafe extern "C" fn sem_clockwait(
-    semaphore: *mut c_void,
-    clock: c_int,
-    deadline: *const Timespec,
-) -> c_int {
-    // SAFETY: as above.
-    unsafe {
-        let wait: WaitByClock = transmute(SEM_CLOCKWAIT.get());
-        for_semaphore(deadline, |deadline| wait(semaphore, clock, deadline))
-    }
-}
-
-/// A timer that ends before its time in the process's time is one that its owner sets again; one whose time is long over
-/// would end at once, each time.
-#[no_mangle]
-unsafe extern "C" fn timerfd_settime(
-    timer: c_int,
-    flags: c_int,
-    time: *const [Timespec; 2],
-    before: *mut [Timespec; 2],
-) -> c_int {
-    // SAFETY: as above.
-    unsafe {
-        let set: SetTimer = transmute(TIMERFD_SETTIME.get());
-        let is_none = |time: &Timespec| time.seconds == 0 && time.nanoseconds == 0;
-        if time == null() || flags & TIMER_ABSTIME == 0 || is_none(&(*time)[1]) {
-            return set(timer, flags, time, before);
+/// Replaces functions of the C library whose last argument is a deadline. Each waits as `$wait` says.
+macro_rules! replaced {
+    ($($name:literal $function:ident($($argument:ident: $type:ty),*) by $wait:ident;)*) => {$(
+        #[no_mangle]
+        unsafe extern "C" fn $function($($argument: $type,)* deadline: *const Timespec) -> c_int {
+            static HIDDEN: Hidden = Hidden::new($name);
+            // SAFETY: libc has a function of this name and type, and the arguments are the caller's.
+            unsafe {
+                let wait: unsafe extern "C" fn($($type,)* *const Timespec) -> c_int =
+                    transmute(HIDDEN.get());
+                $wait(deadline, |deadline| wait($($argument,)* deadline))
+            }
         }
-        let [interval, deadline] = &*time;
-        set(timer, flags, &[*interval, crate::in_real_time(deadline)], before)
-    }
+    )*};
+}
+
+type Object = *mut c_void;
+
+replaced! {
+    b"pthread_cond_timedwait\0" pthread_cond_timedwait(condition: Object, mutex: Object) by for_condition;
+    b"pthread_cond_clockwait\0" pthread_cond_clockwait(condition: Object, mutex: Object, clock: c_int) by for_condition;
+    b"cnd_timedwait\0" cnd_timedwait(condition: Object, mutex: Object) by for_condition_of_c;
+    b"pthread_mutex_timedlock\0" pthread_mutex_timedlock(mutex: Object) by for_lock;
+    b"pthread_mutex_clocklock\0" pthread_mutex_clocklock(mutex: Object, clock: c_int) by for_lock;
+    b"mtx_timedlock\0" mtx_timedlock(mutex: Object) by for_lock_of_c;
+    b"pthread_rwlock_timedrdlock\0" pthread_rwlock_timedrdlock(lock: Object) by for_lock;
+    b"pthread_rwlock_timedwrlock\0" pthread_rwlock_timedwrlock(lock: Object) by for_lock;
+    b"pthread_rwlock_clockrdlock\0" pthread_rwlock_clockrdlock(lock: Object, clock: c_int) by for_lock;
+    b"pthread_rwlock_clockwrlock\0" pthread_rwlock_clockwrlock(lock: Object, clock: c_int) by for_lock;
+    b"pthread_timedjoin_np\0" pthread_timedjoin_np(thread: usize, result: Object) by for_lock;
+    b"pthread_clockjoin_np\0" pthread_clockjoin_np(thread: usize, result: Object, clock: c_int) by for_lock;
+    b"sem_timedwait\0" sem_timedwait(semaphore: Object) by for_semaphore;
+    b"sem_clockwait\0" sem_clockwait(semaphore: Object, clock: c_int) by for_semaphore;
 }

@@ -85,7 +85,7 @@ pub const RUSAGE_CHILDREN: c_int = -1;
 pub const RUSAGE_THREAD: c_int = 1;
 /// Index in `struct rusage` of the number of voluntary context switches.
 pub const VOLUNTARY_SWITCHES: usize = 16;
-pub const TIMER_ABSTIME: c_int = 1;
+const TIMER_ABSTIME: c_int = 1;
 pub const EINTR: c_int = 4;
 pub const ETIMEDOUT: c_int = 110;
 

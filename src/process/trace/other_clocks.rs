@@ -104,7 +104,7 @@ impl OtherClocks {
         } else {
             let wait = WAITS.iter().find(|wait| wait.number == number)?;
             let is_replaced = match wait {
-                Wait { number: libc::SYS_futex, .. } => is_any_call,
+                Wait { number: libc::SYS_futex, .. } => is_any_call || is_by_library,
                 Wait { number: libc::SYS_clock_nanosleep, .. } => is_by_library,
                 _ => false,
             };

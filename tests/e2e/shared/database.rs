@@ -48,6 +48,45 @@ pub fn make(server: &Server, database: &str) {
 
 #[test]
 #[ignore = "needs PostgreSQL"]
+fn database_in_another_encoding_is_refused() {
+    let server = Server::start();
+    for encoding in ["LATIN1", "SQL_ASCII"] {
+        let name = encoding.to_lowercase();
+        let options = format!("ENCODING '{encoding}' LOCALE 'C' TEMPLATE template0");
+        server.sql("postgres", &format!("CREATE DATABASE {name} {options}"));
+        let url = server.url("owner", &name);
+        let outcome =
+            TestProject::bare("no project").rbench(&["init", "--shared", &url]).fails_with(2);
+        outcome.assert_stderr_has(&[
+            &format!("it is encoded as {encoding}"),
+            "createdb --encoding=UTF8 --template=template0 NAME",
+        ]);
+    }
+}
+
+#[test]
+#[ignore = "needs PostgreSQL"]
+fn long_ids_are_pushed() {
+    let server = server("long");
+    let project = TestProject::of("counted");
+    // Not much shorter when it is compressed.
+    let parts = (1..2_500).map(|part: u64| (part * 7_919 % 10_007).to_string());
+    let id = format!("größe/{}", parts.collect::<Vec<_>>().join("/"));
+    project.replace("benches/work.rs", "\"changing\"", &format!("\"{id}\""));
+    project.replace("src/lib.rs", "= 1_000", "= 1_001");
+    project.commit("Give it a long name");
+    project.replace("src/lib.rs", "= 1_001", "= 30_000");
+    project.commit("Work more");
+    let short = ["--config", "build.strategy=relink", "-l", "4", "-m", "1", "-n", "5"];
+    project.rbench(&[&["compare", "HEAD~1", "HEAD"], &short[..]].concat()).run().assert_exit(1);
+    project.rbench(&["push", &server.url("worker", "long")]).ok();
+    let query = "SELECT name FROM rbench.benchmark WHERE name = $1";
+    let found = server.client("owner", "long").query(query, &[&id]).unwrap();
+    assert_eq!(found.len(), 1);
+}
+
+#[test]
+#[ignore = "needs PostgreSQL"]
 fn database_makes_one_history_of_two_machines() {
     let server = server("shared");
     let (project, commits) = history::project(2);
