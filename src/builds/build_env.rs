@@ -209,7 +209,7 @@ impl BuildEnv<'_> {
         /// Of a project with a few dependencies, two compiled versions have less.
         const LARGE: u64 = 1 << 30;
         let told = self.cache_dirs.storage().join("size-told");
-        if size < LARGE || told.exists() || std::fs::write(&told, "").is_err() {
+        if size < LARGE || told.exists() || fs::write(&told, "").is_err() {
             return;
         }
         let gib = |size: u64| format!("{:.1} GiB", size as f64 / f64::from(1 << 30));
