@@ -272,7 +272,11 @@ impl<'e> Process<'e> {
         match (unsuccessful(ended.ending), ended.ending, &self.statuses) {
             (None, ..) => Ok(ended),
             (_, Ending::Exited(status), Some(allowed)) if allowed.contains(&status) => Ok(ended),
-            (Some(reason), Ending::Exited(status), Some(_)) => {
+            (Some(mut reason), Ending::Exited(status), Some(_)) => {
+                // Most programs that need some say so below, in words that do not name the option of rbench.
+                if self.invocation.arguments.is_empty() {
+                    reason += ", without arguments";
+                }
                 let hint = format!(
                     "if it ends so when it has done its work: --statuses {status}, or \
                      `statuses = [{status}]` in its table of bench.toml"

@@ -11,7 +11,8 @@ fn init_writes_a_neutral_configuration_and_a_workflow() {
     planned.assert_stdout_has(&[
         "no bench target",
         "would write bench.toml",
-        "--command word-count",
+        "--command word-count, it is",
+        "--command 'word-count ARGUMENTS'\n",
     ]);
     assert!(!project.root().join("bench.toml").exists(), "a dry run writes nothing");
 

@@ -373,8 +373,12 @@ impl ProjectSummary {
         if self.benches.is_empty() {
             text += "  no bench target\n";
             for program in &self.programs {
-                let command = option("command", Some(&quoted(program)));
-                text += &format!("  program {program}: with {command}, it is a benchmark itself\n");
+                let command = |typed| option("command", Some(typed));
+                let (alone, more) =
+                    (command(&quoted(program)), command(&format!("{} ARGUMENTS", quoted(program))));
+                text += &format!(
+                    "  program {program}: with {alone}, it is a benchmark itself; if it needs arguments: {more}\n"
+                );
             }
         }
         for manifest in &self.outside {

@@ -113,7 +113,11 @@ fn failing_program_is_a_failed_benchmark() {
         let fails =
             |script| failure(&shell(script, launcher.clone()), &place(), "script").to_string();
         let text = fails("echo cannot open; exit 2");
-        assert!(text.contains("status 2") && text.contains("    cannot open"), "{text}");
+        assert!(text.contains("status 2\n") && text.contains("    cannot open"), "{text}");
+        let alone = Command { program: Some("/bin/false".into()), ..shell("", launcher.clone()) };
+        let alone = Command { arguments: Vec::new(), ..alone };
+        let text = failure(&alone, &place(), "script").to_string();
+        assert!(text.contains("status 1, without arguments\n"), "{text}");
         assert!(fails("kill -ABRT $$").contains("it was killed by signal 6"));
         assert!(fails("kill -TERM $$").contains("it was killed by signal 15"));
         let missing = Command { program: Some("/no/such".into()), ..shell("", launcher) };
