@@ -41,6 +41,23 @@ fn init_writes_a_neutral_configuration_and_a_workflow() {
 }
 
 #[test]
+fn inspecting_a_project_leaves_its_lock_file_alone() {
+    let project = TestProject::of("native");
+    let inspect = || {
+        project.rbench(&["init", "--dry-run"]).ok();
+        project.rbench(&[]).fails_with(2).assert_stderr_has(&["cargo rbench compare HEAD ."]);
+    };
+    // Cargo would replace this one, and make one where there is none.
+    project.write("Cargo.lock", "# mine\n");
+    inspect();
+    assert_eq!(project.read("Cargo.lock"), "# mine\n");
+    let path = project.root().join("Cargo.lock");
+    fs::remove_file(&path).unwrap();
+    inspect();
+    assert!(!path.exists());
+}
+
+#[test]
 fn init_finds_bench_targets_with_harnesses_and_missing_lines() {
     let project = TestProject::of("native");
     let before = project.rbench(&["init", "--dry-run", "--ci", "gitlab"]).ok();

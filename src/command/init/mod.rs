@@ -300,8 +300,31 @@ fn metadata(project: &Project) -> Result<Metadata> {
     let mut command = MetadataCommand::new();
     command.current_dir(&project.workspace);
     let what = || format!("cannot read the packages of {}", project.workspace.display());
-    let output = run_tool_or(&mut command.cargo_command(), Exit::Usage, what)?;
+    let output = with_its_lock_file(project, || {
+        run_tool_or(&mut command.cargo_command(), Exit::Usage, what)
+    })?;
     MetadataCommand::parse(String::from_utf8_lossy(&output.stdout)).context(Exit::Usage, what)
+}
+
+/// Runs cargo in the working tree. Where cargo makes a lock file or updates it, for instance to a newer format, puts back
+/// what was there: no stable option of cargo names another file.
+fn with_its_lock_file<T>(project: &Project, run: impl FnOnce() -> Result<T>) -> Result<T> {
+    let path = project.workspace.join("Cargo.lock");
+    let what = || format!("cannot keep {}", path.display());
+    let read = || match fs::read(&path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        read => read.map(Some).context(Exit::Usage, what),
+    };
+    let before = read()?;
+    let result = run();
+    if read()? != before {
+        let put_back = match before {
+            Some(text) => fs::write(&path, text),
+            None => fs::remove_file(&path),
+        };
+        put_back.context(Exit::Usage, what)?;
+    }
+    result
 }
 
 impl ProjectSummary {
