@@ -107,7 +107,10 @@ impl Custom {
                 return Ok(());
             }
             if checks == CHECKS || faster.len() != usual.len() {
-                return Err(whole(process.error("its work depends on the time it takes", &ended)));
+                // So does that of a whole run.
+                return Err(process
+                    .error("its work depends on the time it takes", &ended)
+                    .hint("let it do the same work whenever it runs"));
             }
             let (again, _) = self.lengths(process, member, 1, conditions)?;
             usual.iter_mut().zip(again).for_each(|(length, again)| *length = again.min(*length));

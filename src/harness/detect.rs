@@ -120,6 +120,10 @@ pub(super) static HARNESS_CRATES: [HarnessCrate; 5] = [
 const UNSUPPORTED: [&str; 6] =
     ["bencher", "gungraun", "iai", "iai-callgrind", "tango-bench", "brunch"];
 
+/// Those of them that do as much as fits into a time, whatever is requested: a whole run takes about as long in every
+/// version, and readings of its clock are as far apart.
+const ADAPTING: [&str; 1] = ["bencher"];
+
 /// Those of them that count instructions, with the arguments by which they execute one benchmark for valgrind: its number; or
 /// the name or number of its group, and the numbers of the function and of its input.
 const COUNTERS: [(&str, &[&str]); 3] = [
@@ -195,6 +199,12 @@ impl<'t> TargetFacts<'t> {
             ([], names) => {
                 let reason = format!("rbench does not run benchmarks of {}", names.join(" or "));
                 let (error, target) = (self.error(&reason), &self.target.name);
+                if names.iter().all(|name| ADAPTING.contains(name)) {
+                    return Err(error.hint(
+                        "use criterion or divan: measured as a program, it would seem equally fast in every version, \
+                         because it does as much as fits into a time",
+                    ));
+                }
                 match COUNTERS.iter().find(|counter| names.contains(&counter.0)) {
                     Some((_, arguments)) => error.hint(format!(
                         "measure one of `{target}` as a program, also with --metric instructions, in bench.toml:\n{}",

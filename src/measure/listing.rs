@@ -2,7 +2,7 @@
 //! it.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     ffi::OsString,
     fs,
     path::{Path, PathBuf},
@@ -411,14 +411,18 @@ impl Listing {
                 },
             ),
         };
-        // Each hint ends with the lines for its target. What another toolchain can compile has none.
-        let hints = self.unsupported.iter().flat_map(|one| one.error.hints());
-        let tables: Vec<&str> =
-            hints.filter_map(|hint| Some(&hint[hint.find("[[command]]")?..])).collect();
-        Some(
-            error
-                .hint(format!("measure them as programs, in bench.toml:\n{}", tables.join("\n\n"))),
-        )
+        // Those about programs end with the lines for their target. What another toolchain can compile has none.
+        let (mut tables, mut others) = (Vec::new(), BTreeSet::new());
+        for hint in self.unsupported.iter().flat_map(|one| one.error.hints()) {
+            match hint.find("[[command]]") {
+                Some(at) => tables.push(&hint[at..]),
+                None => drop(others.insert(hint)),
+            }
+        }
+        let programs = (!tables.is_empty())
+            .then(|| format!("measure them as programs, in bench.toml:\n{}", tables.join("\n\n")));
+        let hints = others.into_iter().cloned().chain(programs);
+        Some(hints.fold(error, Error::hint))
     }
 
     /// True if the benchmarks of every target are known.

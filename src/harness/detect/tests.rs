@@ -148,6 +148,14 @@ fn unsupported_harness_is_named() {
 }
 
 #[test]
+fn program_that_does_as_much_as_fits_into_a_time_is_not_suggested() {
+    let error = detected(&[("bencher", "bencher", "0.1.5")], CUSTOM, "", None).unwrap_err();
+    assert!(error.contains("does not run benchmarks of bencher"), "{error}");
+    assert!(error.contains("hint: use criterion or divan: "), "{error}");
+    assert!(!error.contains("[[command]]"), "{error}");
+}
+
+#[test]
 fn configured_harness_overrides_detection() {
     let kind = Some(HarnessKind::Divan);
     assert_eq!(detected(&[CRITERION, DIVAN], "", "", kind), Ok(HarnessKind::Divan));
