@@ -66,6 +66,8 @@ impl CommandLine for GivenOptions {
                 let is_number = matches!(*other, "builds" | "executions");
                 other == name || *name == "budget" && is_number
             });
+            // `exec` has the name of its benchmark as an argument.
+            let replaced = replaced || subcommand == "exec" && *name == "filter";
             let fits = !(is_of_one && OF_SEVERAL.contains(name)) && matters(name, *value);
             !replaced && !OWN.contains(name) && has(name) && fits
         });
