@@ -201,7 +201,11 @@ impl ExplainedTime {
         let [sampled, measured] = [self.sampled_change(), verdict].map(|one| changed_within(&one));
         let what = "in sampled executions, it changed by";
         let text = format!("{what} {sampled}, not by {measured} as measured");
-        Some(Text::new().styled(Role::Doubtful, text).then(": this does not explain the verdict"))
+        Some(
+            Text::new()
+                .styled(Role::Doubtful, text)
+                .then(": this explains only the sampled change"),
+        )
     }
 
     /// A line for each of the functions that make up most of the change.

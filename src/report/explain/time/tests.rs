@@ -23,7 +23,8 @@ fn change_of_another_size_does_not_explain_the_verdict() {
     report.explanation.cut = 0.1;
     report.explanation.dropped = 0.03;
     let lines = report.lines();
-    let words = "not by +20.00 % (+15.00 .. +25.00) as measured: this does not explain the verdict";
+    let words =
+        "not by +20.00 % (+15.00 .. +25.00) as measured: this explains only the sampled change";
     assert!(lines[0].plain().ends_with(words), "{lines:?}");
     let limits = lines.last().unwrap().plain();
     assert!(
