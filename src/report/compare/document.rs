@@ -304,7 +304,7 @@ impl ComparisonReport {
         if let Some((first, more)) = noise.split_first() {
             let more = match more.len() {
                 0 => String::new(),
-                more => format!(", and {} of noise", quantity::count(more, "more cause")),
+                more => format!(", and {} (--reasons)", quantity::count(more, "more cause")),
             };
             lines.push(Text::note(cause(first) + &more + consequence(first)));
         }

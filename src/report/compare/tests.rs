@@ -372,11 +372,11 @@ fn clock_ahead_warning_mentions_a_suspended_machine() {
 
 #[test]
 fn causes_of_noise_are_one_line_unless_all_is_explained() {
-    let text = "note: only 9 of 10 builds of parser/work differ, and 2 more causes of noise; the intervals \
-                include it, so verdicts hold\n";
+    let text = "note: only 9 of 10 builds of parser/work differ, and 2 more causes (--reasons); verdicts \
+                hold, with wider intervals\n";
     assert!(plain(&report()).replace("\n  ", " ").contains(text), "{}", plain(&report()));
     let all = detailed(&report());
-    assert_eq!(all.replace("\n  ", " ").matches("; the intervals include it").count(), 3, "{all}");
+    assert_eq!(all.replace("\n  ", " ").matches("; verdicts hold, with wider").count(), 3, "{all}");
 }
 
 #[test]

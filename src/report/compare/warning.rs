@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// The consequence of noise: it widens the intervals that decide, so it causes no false verdict.
-const WIDER: &str = "; the intervals include it, so verdicts hold";
+const WIDER: &str = "; verdicts hold, with wider intervals";
 
 /// The maximum number of benchmarks shown with their amounts of work.
 const MOST_AMOUNTS: usize = 3;
@@ -276,7 +276,7 @@ mod tests {
         assert_eq!(
             sentence(&warning),
             "parser/work: only 3.1 % of the functions in both versions have the same address in both \
-             (layout `same-order`); the intervals include it, so verdicts hold"
+             (layout `same-order`); verdicts hold, with wider intervals"
         );
     }
 }
