@@ -118,7 +118,7 @@ fn change_and_reason(verdict: &Verdict) -> (Option<&Change>, String) {
             let reason = inconclusive_text(*cause);
             let reason = match cause {
                 InconclusiveReason::Small { .. } | InconclusiveReason::Shrunk { .. } => reason,
-                _ => reason + &detectable.map(power_text).unwrap_or_default(),
+                _ => reason + &detectable.map(|one| power_text(one, one)).unwrap_or_default(),
             };
             (Some(change), reason)
         }
@@ -148,7 +148,7 @@ pub fn reason(row: &DecidedRow) -> String {
 
 /// The reason given if only the mean showed the reported change.
 pub const DECIDED_BY_MEAN: &str =
-    "decided by the mean of all measurements, since not all changed alike";
+    "not all measurements changed alike, so the change is that of their mean";
 
 /// The role of the mean of all measurements in the verdict.
 fn by_mean(row: &DecidedRow) -> String {
@@ -201,8 +201,18 @@ pub fn is_exaggerated(row: &DecidedRow) -> bool {
         })
 }
 
-fn power_text(detectable: f64) -> String {
-    format!("; a change of {} would be detected with 80 % power", size(detectable))
+/// A detectable change beyond which its size helps nobody.
+pub const USELESS: f64 = 0.25;
+
+/// The smallest change that an experiment would detect with 80 % power; of several rows, `least` and `most`.
+pub fn power_text(least: f64, most: f64) -> String {
+    if most > USELESS {
+        let some = if least > USELESS { "" } else { "in some, " };
+        return format!("; {some}even a change of {} could be missed", size(USELESS));
+    }
+    let [least, most] = [least, most].map(size);
+    let from = if least == most { String::new() } else { format!("{least} to ") };
+    format!("; only changes above {from}{most} are likely to be detected")
 }
 
 /// A change with its interval: `+5.00 % (+3.43 % to +6.60 %)`, or `from 0`.
@@ -235,13 +245,16 @@ fn evidence_text(basis: Evidence) -> String {
     }
 }
 
+/// The evidence of a change that fresh builds confirmed.
+pub const CONFIRMED: &str = "confirmed by fresh builds";
+
 /// The evidence of a difference, without numbers.
 pub const fn shown_by(basis: Evidence) -> &'static str {
     match basis {
-        Evidence::Confirmed { .. } => "confirmed by fresh builds",
-        Evidence::OneStage => "flagged by one stage, without confirmation",
+        Evidence::Confirmed { .. } => CONFIRMED,
+        Evidence::OneStage => "not checked by fresh builds",
         Evidence::Counted { by_chance } if by_chance > 0.0 => {
-            "counted, in ranges that lie apart by chance in at most 0.22 % of benchmarks"
+            "counted, in ranges that do not overlap (by chance in at most 0.22 % of benchmarks)"
         }
         Evidence::Counted { .. } => "counted, the same in every layout",
         Evidence::Stored { .. } => "shown by the results of two experiments",
@@ -261,34 +274,29 @@ fn inconclusive_text(cause: InconclusiveReason) -> String {
             exact(chance)
         ),
         InconclusiveReason::Small { min_effect } => {
-            format!("flagged, but below the min-effect of {}", exact(min_effect))
+            format!("changed, but by less than the min-effect of {}", exact(min_effect))
         }
         InconclusiveReason::MeanChanged { by_mean } => format!(
-            "but {} by the mean of all measurements, which more builds may confirm",
+            "but {} in the mean of all measurements, which more builds may confirm",
             change_text(&by_mean)
         ),
         InconclusiveReason::MeanDisagrees { by_mean } => {
-            format!("but the mean of all measurements does not agree: {}", change_text(&by_mean))
+            format!("but {} in the mean of all measurements", change_text(&by_mean))
         }
-        InconclusiveReason::Unconfirmed => {
-            "flagged, but not yet confirmed by fresh builds".to_owned()
-        }
+        InconclusiveReason::Unconfirmed => "not yet checked by fresh builds".to_owned(),
         InconclusiveReason::NeedsFresh { p, needed } => {
-            format!(
-                "flagged, but the evidence is too weak without fresh builds ({})",
-                reached(p, needed)
-            )
+            format!("which is too weak without fresh builds ({})", reached(p, needed))
         }
         InconclusiveReason::Contradicted { first } => {
-            format!("which does not show the {} of the first stage", percent(first))
+            format!("by fresh builds, which do not show the {} of the first builds", percent(first))
         }
         InconclusiveReason::Weak { first, p, needed } => format!(
-            "which does not confirm the {} of the first stage ({})",
+            "by fresh builds, which do not confirm the {} of the first builds ({})",
             percent(first),
             reached(p, needed)
         ),
         InconclusiveReason::Shrunk { first, min_effect } => format!(
-            "confirmed by fresh builds, but below the min-effect of {}, after {} in the first stage",
+            "confirmed by fresh builds, but below the min-effect of {}, after {} in the first builds",
             exact(min_effect),
             percent(first)
         ),
@@ -462,8 +470,8 @@ mod tests {
         };
         assert_eq!(
             verdict(&open),
-            "inconclusive: +6.34 % (-96.77 % to >+100000 %), which is within noise; a change of \
-             more than 1000 % would be detected with 80 % power"
+            "inconclusive: +6.34 % (-96.77 % to >+100000 %), which is within noise; even a change of \
+             25 % could be missed"
         );
     }
 

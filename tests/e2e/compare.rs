@@ -134,7 +134,7 @@ fn less_work_is_an_improvement_and_exit_code_zero() {
     let arguments =
         [&COMPARE_QUICK[..], &["--filter", "changing", "--output", output.to_str().unwrap()]];
     let outcome = project.rbench(&arguments.concat()).ok();
-    outcome.assert_stdout_has(&["confirmed by fresh builds: changing (", "1 improved"]);
+    outcome.assert_stdout_has(&[" fresh builds: changing (", "1 improved"]);
     outcome.assert_stderr_has(&[
         "if all benchmarks are flagged and measured again\n",
         "\nfinished in ",
@@ -250,7 +250,7 @@ fn benchmarks_of_one_version_or_failing_do_not_hide_others() {
         project.rbench(&[&COMPARE_QUICK[..], &["HEAD~2", "HEAD"]].concat()).run().assert_exit(1);
     outcome.assert_stdout_has(&[
         "): new",
-        "confirmed by fresh builds: changing (",
+        " fresh builds: changing (",
         "steady: failed in head: ",
         "the table is missing",
     ]);
@@ -289,7 +289,7 @@ fn interrupted_comparison_is_resumed_by_the_same_command() {
 
     let outcome = project.rbench(&slow).run().assert_exit(1);
     outcome.assert_stderr_has(&["resuming an interrupted run, after"]);
-    outcome.assert_stdout_has(&["confirmed by fresh builds: changing ("]);
+    outcome.assert_stdout_has(&[" fresh builds: changing ("]);
     let again = project.rbench(&slow).run().assert_exit(1);
     assert!(!again.stderr().contains("resum"), "a finished one is not continued");
 }

@@ -205,7 +205,7 @@ fn versions_are_ordered_by_the_repository_and_compared() {
     text.assert_stdout_has(&[
         "▁▁█",
         "+50.00 %",
-        "flagged by one stage",
+        "not checked by fresh builds",
         "no commit was measured twice",
     ]);
     text.assert_stdout_has(&[&format!("cargo rbench run {}", &ids[1][..7])]);

@@ -77,7 +77,7 @@ fn programs_are_decided_by_the_time_that_suits_them() {
     let more = ["-l", "2", "--metric", "user,cpu,wall"];
     let text = project.rbench(&comparison(&commands[..2], &more)).env("COLUMNS", "300").ok();
     text.assert_stdout_has(&[
-        "decided by CPU time, with both versions at once on one CPU, because it computes alone; \
+        "compared by CPU time, both versions at once on one CPU, because it computes alone; \
          time that it waits, at most 5 %, is not compared: word-count --rounds 3000\n",
         "decided by wall time and CPU time, because it waits for more than 5 % of its run time: \
          word-count --sleep 4\n",

@@ -95,6 +95,7 @@ impl ComparisonReport {
         });
         let table = Block::table(self.table(&rows, metric.is_none()));
         let mut notes = self.evidence();
+        notes.extend(self.values_beside_change().map(Text::from));
         notes.extend(self.shown_impacts());
         notes.extend(if self.explains_all {
             self.other_reasons(&rows)

@@ -44,7 +44,7 @@ impl ComparisonReport {
     }
 
     /// The evidence of changes that the table shows completely, each kind with its benchmarks:
-    /// `confirmed by fresh builds: a, b (largest p 0.001, threshold 0.050)`.
+    /// `confirmed by 6 to 9 fresh builds: a, b (largest p 0.001, threshold 0.050)`.
     pub(super) fn evidence(&self) -> Vec<Text> {
         let names = self.names();
         let rows = self.ordered().into_iter().filter(|row| row.metric != Some(Metric::size()));
@@ -61,6 +61,14 @@ impl ComparisonReport {
                 format!(" ({largest}{})", sentence::reached(p, needed))
             });
             let rows = self.list(alike.iter().map(|(_, row)| name(&names, row)));
+            let fresh = alike.iter().filter_map(|(_, row)| row.stages.get(1));
+            let fresh = fresh.map(|stage| stage.summaries[1].builds().len());
+            let shown_by = match (fresh.clone().min(), fresh.max()) {
+                (Some(least), Some(most)) if shown_by == sentence::CONFIRMED => {
+                    confirmed_by(least, most)
+                }
+                _ => shown_by.to_owned(),
+            };
             Text::from(format!("{shown_by}: {rows}{reached}"))
         };
         let mut notes: Vec<Text> = grouped(grounds).into_iter().map(note).collect();
@@ -167,6 +175,24 @@ impl ComparisonReport {
         (!rows.is_empty()).then(|| format!("{what}: {rows}"))
     }
 
+    /// The benchmarks whose shown values have a ratio outside of the interval of their change, which a reader would take
+    /// for an error.
+    pub(super) fn values_beside_change(&self) -> Option<String> {
+        let names = self.names();
+        let differing = self.ordered().into_iter().filter(|row| {
+            row.decisive().is_some_and(|stage| {
+                let [base, head] = [0, 1].map(|version| stage.summaries[version].values().mean);
+                let (change, ratio) = (&stage.assessment.change, head / base - 1.0);
+                stage.assessment.comparison.method.is_paired()
+                    && !(change.low..=change.high).contains(&ratio)
+            })
+        });
+        let differing = self.list(differing.map(|row| name(&names, row)));
+        let what =
+            "head/base differs from the change, which compares builds in pairs and is more precise";
+        (!differing.is_empty()).then(|| format!("{what}: {differing}"))
+    }
+
     /// The reasons why benchmarks were not interleaved although that was requested, and the times that decide whole
     /// programs, each with its benchmarks.
     pub(super) fn interleaving_notes(&self) -> Vec<String> {
@@ -184,8 +210,8 @@ impl ComparisonReport {
                     format!("measured sequentially and decided by {times}, because {reason}")
                 }
                 (None, Some(times)) if mode == Mode::Interleaved => format!(
-                    "decided by {times}, with both versions at once on one CPU, because it computes \
-                     alone; time that it waits, at most 5 %, is not compared"
+                    "compared by {times}, both versions at once on one CPU, because it computes alone; \
+                     its waiting, at most 5 % of the time, is not compared"
                 ),
                 (None, _) => continue,
             };
@@ -286,6 +312,12 @@ impl ComparisonReport {
     }
 }
 
+/// `confirmed by 6 to 9 fresh builds`: their numbers stand behind the `+` in the table.
+pub(crate) fn confirmed_by(least: usize, most: usize) -> String {
+    let from = if least < most { format!("{least} to ") } else { String::new() };
+    format!("confirmed by {from}{}", count(most, "fresh build"))
+}
+
 /// The different functions of a bench target with their sizes, if they are few: `parse: 2316 ->
 /// 2065 bytes`.
 fn few_functions(diff: &FunctionDiff) -> Vec<String> {
@@ -335,21 +367,23 @@ fn inconclusive_note(reason: InconclusiveReason) -> Option<&'static str> {
         InconclusiveReason::Small { .. } | InconclusiveReason::Shrunk { .. } => {
             Some("changed, but by less than the min-effect")
         }
-        InconclusiveReason::MeanChanged { .. } => Some(
-            "unchanged, but changed by the mean of all measurements; more builds may confirm it",
-        ),
+        InconclusiveReason::MeanChanged { .. } => {
+            Some("changed only in the mean of all measurements; more builds may confirm it")
+        }
         InconclusiveReason::MeanDisagrees { .. } => {
-            Some("changed, but the mean of all measurements does not agree")
+            Some("changed, but not in the mean of all measurements")
         }
         InconclusiveReason::Unconfirmed | InconclusiveReason::NeedsFresh { .. } => {
-            Some("flagged, but no fresh builds were measured")
+            Some("seems changed, but no fresh builds checked it")
         }
         InconclusiveReason::Contradicted { .. } | InconclusiveReason::Weak { .. } => {
-            Some("flagged, but fresh builds do not confirm it")
+            Some("seemed changed, but fresh builds do not confirm it")
         }
-        InconclusiveReason::Varies { by_chance: None } => Some("counts that overlap"),
+        InconclusiveReason::Varies { by_chance: None } => {
+            Some("the counts of base and head overlap")
+        }
         InconclusiveReason::Varies { by_chance: Some(_) } => {
-            Some("counts that vary, in too few layouts and initial states to rule out chance")
+            Some("the counts vary, and are too few to rule out chance")
         }
     }
 }
@@ -359,9 +393,7 @@ fn power(detectable: impl Iterator<Item = Option<f64>>) -> String {
     let Some(mut known) = detectable.collect::<Option<Vec<_>>>() else { return String::new() };
     known.sort_by(f64::total_cmp);
     let (Some(least), Some(most)) = (known.first(), known.last()) else { return String::new() };
-    let [least, most] = [least, most].map(|one| size(*one));
-    let from = if least == most { String::new() } else { format!("{least} to ") };
-    format!("; a change of {from}{most} would be detected with 80 % power")
+    sentence::power_text(*least, *most)
 }
 
 impl ComparisonReport {

@@ -68,9 +68,9 @@ fn varying_counts_have_a_chance_of_separation() {
     assert_eq!(of("same"), expected("regressed", "counted", Some("0.0000")));
     let text = plain(&report);
     for words in [
-        "in ranges that lie apart by chance in at most 0.22 % of benchmarks",
-        "counts that vary, in too few layouts and initial states to rule out chance: three",
-        "counts that overlap: overlap",
+        "in ranges that do not overlap (by chance in at most 0.22 % of benchmarks)",
+        "the counts vary, and are too few to rule out chance: three",
+        "the counts of base and head overlap: overlap",
     ] {
         assert!(text.split_whitespace().collect::<Vec<_>>().join(" ").contains(words), "{text}");
     }

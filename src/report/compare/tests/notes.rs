@@ -36,9 +36,9 @@ fn ground_notes_group_benchmarks_by_evidence() {
     ];
     let report = shown(Outcome { rows, ..nothing() });
     let notes = [
-        "confirmed by fresh builds: a, b (largest p 0.001, threshold 0.050)\n",
-        "confirmed by fresh builds: c (p 1e-6, threshold 0.040)\n",
-        "flagged by one stage, without confirmation: d, e\n",
+        "confirmed by 10 fresh builds: a, b (largest p 0.001, threshold 0.050)\n",
+        "confirmed by 10 fresh builds: c (p 1e-6, threshold 0.040)\n",
+        "not checked by fresh builds: d, e\n",
     ];
     for text in [style::plain(&report.text(120)), report.markdown()] {
         for note in notes {
@@ -62,7 +62,7 @@ fn deciding_estimate_is_named_in_every_format() {
     ];
     let report = shown(Outcome { rows, ..nothing() });
     let notes = [
-        "decided by the mean of all measurements, since not all changed alike: decided\n",
+        "not all measurements changed alike, so the change is that of their mean: decided\n",
         "change by the mean of all measurements: differs (+26.00 % ",
     ];
     let detailed = report.clone().explaining_all(true).text(120);
@@ -73,7 +73,7 @@ fn deciding_estimate_is_named_in_every_format() {
     }
     let page = report.html().unwrap();
     let sentences = [
-        "; decided by the mean of all measurements, since not all changed alike",
+        "; not all measurements changed alike, so the change is that of their mean",
         "; by the mean of all measurements +26.00 % ",
     ];
     for sentence in sentences {
@@ -152,7 +152,7 @@ fn power_note_needs_the_power_of_every_benchmark() {
     let Verdict::Inconclusive { detectable, .. } = &mut unknown.verdict else { panic!("decided") };
     *detectable = None;
     let note = |rows: Vec<DecidedRow>| shown(Outcome { rows, ..nothing() }).inconclusive_note();
-    assert!(note(vec![open("a")]).unwrap().contains("would be detected with 80 % power"));
+    assert!(note(vec![open("a")]).unwrap().contains("; only changes above "));
     assert_eq!(note(vec![open("a"), unknown]).unwrap(), "2 are too noisy to decide");
 }
 
@@ -181,7 +181,7 @@ fn times_that_decide_whole_programs_are_named_with_the_reason() {
     ];
     let report = shown(Outcome { rows, ..nothing() });
     insta::assert_snapshot!(report.interleaving_notes().join("\n"), @r"
-    decided by CPU time, with both versions at once on one CPU, because it computes alone; time that it waits, at most 5 %, is not compared: tool, other tool
+    compared by CPU time, both versions at once on one CPU, because it computes alone; its waiting, at most 5 % of the time, is not compared: tool, other tool
     measured sequentially and decided by wall time, because it waits for more than 5 % of its run time: sleeper
     measured sequentially, because it waits for more than 5 % of its run time: large
     measured sequentially and decided by wall time and CPU time, because its threads compute at the same time: parallel
@@ -274,8 +274,8 @@ fn unconfirmed_differs_from_missing_fresh_builds() {
     ];
     let text = style::plain(&shown(Outcome { rows, ..nothing() }).text(400));
     for note in [
-        "flagged, but no fresh builds were measured: open",
-        "flagged, but fresh builds do not confirm it: weak",
+        "seems changed, but no fresh builds checked it: open",
+        "seemed changed, but fresh builds do not confirm it: weak",
         "unchanged, but changed by the mean of all measurements; more builds may \
          confirm it: slower",
     ] {
