@@ -9,9 +9,9 @@ use super::{
     notes::{has_metric, is_instructions, is_time},
 };
 use crate::{
-    compare::Outcome,
+    compare::{Outcome, Warning},
     model::{Benchmark, Metric, Version},
-    report::{document::Step, quantity},
+    report::{document::Step, quantity, sentence::USELESS},
     verdict::{Advice, DecidedRow, Repetition, VerdictKind},
 };
 
@@ -42,10 +42,12 @@ impl ComparisonReport {
                 let advice = row.advice.filter(|advice| advice.what == what)?;
                 Some((row, advice))
             });
+            let lacking = lacking.filter(|(_, advice)| !is_useless(*advice));
             let (enough, half): (Vec<_>, Vec<_>) =
                 lacking.partition(|(row, advice)| self.is_enough(row, *advice));
             steps.extend([enough, half].iter().filter_map(|lacking| self.more(lacking)));
         }
+        steps.extend(self.less_noise());
         steps.extend(self.more_compilations());
         steps.extend(changed.chain(self.examine()).chain(self.values()).chain(self.acceptable()));
         steps
@@ -204,6 +206,26 @@ impl ComparisonReport {
         })
     }
 
+    /// The command that finds the cause of noise that more builds do not overcome.
+    fn less_noise(&self) -> Option<Step> {
+        let open = self.with_verdict(VerdictKind::Inconclusive).filter(|row| !is_compiled(row));
+        let mut noisy = open.filter(|row| row.advice.is_some_and(is_useless));
+        let row = noisy.next()?;
+        let disturbed = |warning: &Warning| matches!(warning, Warning::Disturbance(_));
+        if self.outcome.warnings.iter().any(disturbed) {
+            return Some(Step {
+                command: self.command_line.suggest("doctor", &[], &[]),
+                purpose: "find what makes the times of this machine vary".to_owned(),
+            });
+        }
+        let options = [("exact", None), ("filter", Some(row.benchmark.name.id.as_str()))];
+        let head = self.outcome.head.revision_arg();
+        Some(Step {
+            command: self.command_line.suggest("diagnose", &[&head], &options),
+            purpose: format!("show why the times of {} vary so much", self.name(row)),
+        })
+    }
+
     /// The commands that decide on the time of compiling if that was too noisy: more compilations, and another metric.
     fn more_compilations(&self) -> Vec<Step> {
         let open = self.with_verdict(VerdictKind::Inconclusive);
@@ -211,6 +233,7 @@ impl ComparisonReport {
             open.filter(|row| has_metric(row, Metric::is_compile_time)).collect();
         let mut steps = Vec::new();
         let advised = open.iter().filter_map(|row| Some((row, row.advice?)));
+        let advised = advised.filter(|(_, advice)| !is_useless(*advice));
         if let Some((row, advice)) = advised.max_by_key(|(_, advice)| advice.number) {
             let metrics: Vec<&str> =
                 open.iter().filter_map(|row| Some(&*row.metric.as_ref()?.name)).collect();
@@ -222,7 +245,9 @@ impl ComparisonReport {
             });
             steps.push(Step {
                 command: self.suggest_of_both("compare", &options),
-                purpose: format!("detect a change of {size} in {metrics} with 80 % power{time}"),
+                purpose: format!(
+                    "detect a change of {size} in {metrics}, with 80 % probability{time}"
+                ),
             });
         }
         let has_cpu = self
@@ -279,9 +304,9 @@ impl ComparisonReport {
         let purpose = if lacking.len() == 1 || is_enough {
             let sizes = lacking.iter().map(|(_, advice)| advice.smallest_reported);
             let size = quantity::size(sizes.fold(0.0, f64::max));
-            format!("detect a change of {size} in {whom} with 80 % power")
+            format!("detect a change of {size} in {whom}, with 80 % probability")
         } else {
-            format!("halve the smallest change detected with 80 % power in {whom}")
+            format!("detect changes half as small in {whom}")
         };
         let mut ids: Vec<&str> = lacking.iter().map(|(row, _)| &*row.benchmark.name.id).collect();
         ids.dedup();
@@ -299,6 +324,11 @@ impl ComparisonReport {
         let command = self.suggest_of_both("compare", &options);
         Some(Step { command, purpose })
     }
+}
+
+/// True if the advised experiment would still detect only changes so large that it is not worth its time.
+fn is_useless(advice: Advice) -> bool {
+    advice.smallest_reported > USELESS
 }
 
 /// The time of compiling both versions this often; `None` if the row does not have it.

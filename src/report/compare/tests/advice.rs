@@ -41,7 +41,7 @@ fn advice_depends_on_the_min_effect_of_each_benchmark() {
     let common = inconclusive("b", Repetition::Executions, 30, 0.0099);
     let mut report = shown(Outcome { rows: vec![own, common], ..nothing() });
     let purposes = report.next_steps().into_iter().take(2).map(|step| step.purpose);
-    let purpose = |size, id| format!("detect a change of {size} in {id} with 80 % power");
+    let purpose = |size, id| format!("detect a change of {size} in {id}, with 80 % probability");
     assert_eq!(purposes.collect::<Vec<_>>(), [purpose("2.9 %", "a"), purpose("0.99 %", "b")]);
     let said = "in-effect 1 % (some benchmarks have their own)";
     assert!(plain(&report).replace("\n  ", " ").contains(said), "{}", plain(&report));
@@ -88,11 +88,11 @@ fn advice_for_several_benchmarks_suffices_for_each() {
         advised(&report),
         [
             [
-                "detect a change of 0.99 % in 2 inconclusive benchmarks with 80 % power",
+                "detect a change of 0.99 % in 2 inconclusive benchmarks, with 80 % probability",
                 "cargo rbench compare main HEAD --exact --filter a --filter=-b --builds 30"
             ],
             [
-                "halve the smallest change detected with 80 % power in 2 inconclusive benchmarks",
+                "detect changes half as small in 2 inconclusive benchmarks",
                 "cargo rbench compare main HEAD --exact --filter c --filter d --executions 30"
             ],
         ]
@@ -113,6 +113,17 @@ fn advice_for_several_benchmarks_suffices_for_each() {
             "cargo rbench history HEAD --exact --filter a --manifest-path x",
         ]
     );
+}
+
+#[test]
+fn noise_that_builds_do_not_overcome_is_examined_instead() {
+    let rows = vec![inconclusive("a", Repetition::Builds, 12, 1.5)];
+    let mut report = shown(Outcome { rows, ..nothing() });
+    let first = |report: &ComparisonReport| report.next_steps().swap_remove(0).command;
+    assert_eq!(first(&report), "cargo rbench diagnose HEAD --exact --filter a");
+    report.outcome.add_disturbances([Disturbance::Battery]);
+    assert_eq!(first(&report), "cargo rbench doctor");
+    assert!(!plain(&report).contains("--builds 12"), "{}", plain(&report));
 }
 
 #[test]
