@@ -11,13 +11,17 @@ use crate::{
     error::{Error, Exit},
     model::{FailedTarget, RemovedBenchmark, Version, is_plain_web_address},
     report::{
-        compare::{Comparison, Comparisons, Parts, Row, WarningFields, changes_texts, table},
+        compare::{
+            Comparison, Comparisons, NOT_MEASURED, Parts, Row, WarningFields, changes_texts,
+            confirmed_by, table,
+        },
         document::{Block, Document, Item, Text},
         explain::time::TimeLines,
         impact::{self, ImpactRow, impact_notes},
         names::Names,
         quantity::{and_more, count, exact},
         render::{COMMENT_ROOM, fenced, markdown_within},
+        sentence::CONFIRMED,
     },
     verdict::VerdictKind,
 };
@@ -29,8 +33,8 @@ pub const SUMMARY_ROOM: usize = 1024 * 1024;
 const MOST_NAMES: usize = 8;
 
 /// The sentence for readers who see a regression for the first time.
-const FOR_CONTRIBUTORS: &str = "Regressed: this change makes the benchmark slower, which fresh builds confirmed; make it \
-    faster, or explain why it is worth the time, so that a maintainer can accept it in the base (cargo rbench accept)";
+const FOR_CONTRIBUTORS: &str = "Regressed: this change makes the benchmark slower; make it faster, or explain why it is \
+    worth the time, so that a maintainer can accept it in the base (cargo rbench accept)";
 
 /// What a page says about its job: where a reader finds more, and who made it advisory.
 #[derive(Clone, Debug, Default)]
@@ -40,6 +44,8 @@ pub struct Links {
     site: Option<String>,
     /// The label that makes the job advisory, and the account that set it.
     advisory: Option<(String, String)>,
+    /// The exit code of the job, if it is this one.
+    exit: Option<Exit>,
 }
 
 impl Links {
@@ -59,6 +65,20 @@ impl Links {
     #[must_use]
     pub fn with_advisory(self, label: &str, account: &str) -> Self {
         Self { advisory: Some((label.to_owned(), account.to_owned())), ..self }
+    }
+
+    /// The same with the exit code of this job.
+    #[must_use]
+    pub fn with_exit(self, exit: Exit) -> Self {
+        Self { exit: Some(exit), ..self }
+    }
+
+    /// The sentences on what the result means for the job.
+    fn consequences(&self) -> Vec<Text> {
+        let fails = self.exit.filter(|exit| *exit != Exit::Success);
+        let fails =
+            fails.map(|exit| Text::from(format!("This job fails (exit code {})", exit as u8)));
+        self.advisory_text().into_iter().chain(fails).collect()
     }
 
     /// The sentence that the job is advisory, if it is.
@@ -85,7 +105,7 @@ pub fn page(comparison: &Comparisons, links: &Links, room: usize) -> String {
         links.text()
     );
     let mut document = headed(comparison);
-    document.add(Block::paragraph(links.advisory_text()));
+    document.add(Block::paragraph(links.consequences()));
     for (number, one) in comparison.both().enumerate() {
         if number > 0 {
             document.add([Block::heading(format!("Also against {}", one.base.short()))]);
@@ -98,7 +118,7 @@ pub fn page(comparison: &Comparisons, links: &Links, room: usize) -> String {
 /// A page with the counts alone, for when the full one is refused.
 pub fn short_page(comparison: &Comparisons, links: &Links) -> String {
     let mut document = headed(comparison);
-    document.add(Block::paragraph(links.advisory_text()));
+    document.add(Block::paragraph(links.consequences()));
     document.add(comparison.both().map(|one| Block::Paragraph(one.sentences())));
     let more = format!("\nThe report has the rows{}.\n", links.text());
     markdown_within(&document, COMMENT_ROOM) + &more
@@ -115,7 +135,8 @@ impl Comparison {
         let [head, base] = [&self.head, &self.base].map(Version::short);
         let versions = Text::from_name(head).then(" against ").name(base);
         let verdicts = versions.then(format!(": {}", self.counts.all_words()));
-        let min_effect = format!("Min-effect {}", exact(self.criteria.min_effect));
+        let min_effect = exact(self.criteria.min_effect);
+        let min_effect = format!("Changes below {min_effect} (min-effect) do not count");
         let part = self
             .partition
             .map(|part| format!("Part {} of {} of the benchmarks", part.part, part.of));
@@ -143,9 +164,24 @@ impl Comparison {
         let calm = Block::table(table(&others, &names, shown))
             .map(|table| Block::Details(self.counts.words(&kinds).into(), vec![table]));
         let is_red = self.counts.regressed > 0;
-        let advice = is_red.then(|| Block::Paragraph(vec![FOR_CONTRIBUTORS.into()]));
+        let [base, head] = [&self.base, &self.head].map(Version::short);
+        let again =
+            Text::from("Compare again: ").command(format!("cargo rbench compare {base} {head}"));
+        let is_clean = !self.base.dirty && !self.head.dirty;
+        let again = Some(again).filter(|_| is_clean);
+        let advice = is_red.then(|| {
+            Block::Paragraph(std::iter::once(FOR_CONTRIBUTORS.into()).chain(again).collect())
+        });
         let failed = news.iter().filter_map(|row| failure_reason(&names, row));
         let failed = self.failed_targets.iter().map(failed_target).chain(failed);
+        let not_measured = NOT_MEASURED.into_iter().filter_map(|(kind, why)| {
+            let these = self.benchmarks.iter().filter(|row| row.verdict == kind);
+            let these: Vec<&Row> = these.filter(|row| row.base.is_none()).collect();
+            let shown = these.iter().take(MOST_NAMES);
+            let shown = Text::joined(shown.map(|row| Text::from_name(row.name(&names))), ", ");
+            let text = Text::from(format!("{} ({why}; not measured): ", kind.name())).append(shown);
+            (!these.is_empty()).then(|| text.then(and_more(these.len(), MOST_NAMES)))
+        });
         let added = self.added.iter().map(|one| (one, String::new())).collect::<Vec<_>>();
         let reason = |one: &RemovedBenchmark| format!(" ({})", one.absence.reason());
         let removed = self.removed.iter().map(|one| (&one.benchmark, reason(one))).collect();
@@ -170,8 +206,11 @@ impl Comparison {
                 .collect(),
             times: self.times.iter().map(|one| times(&names, one)).collect(),
             calm,
-            remarks: absent.collect(),
-            warnings: Block::folded(count(warnings.len(), "warning"), warnings.iter().map(quoted)),
+            remarks: not_measured.chain(absent).collect(),
+            warnings: Block::folded(
+                format!("{}: all verdicts hold", count(warnings.len(), "warning")),
+                warnings.iter().map(quoted),
+            ),
             ..Parts::default()
         }
         .blocks()
@@ -182,7 +221,12 @@ impl Comparison {
 fn confirmed(names: &Names<'_>, rows: &[&Row]) -> Option<Text> {
     let rows: Vec<&&Row> = rows.iter().filter(|row| row.reason.is_confirmed()).collect();
     let shown = rows.iter().take(MOST_NAMES).map(|row| Text::from_name(row.name(names)));
-    let shown = Text::from("confirmed by fresh builds: ").append(Text::joined(shown, ", "));
+    let fresh = rows.iter().filter_map(|row| row.builds.get(1).copied());
+    let by = match (fresh.clone().min(), fresh.max()) {
+        (Some(least), Some(most)) => confirmed_by(least, most),
+        _ => CONFIRMED.to_owned(),
+    };
+    let shown = Text::from(by + ": ").append(Text::joined(shown, ", "));
     (!rows.is_empty()).then(|| shown.then(and_more(rows.len(), MOST_NAMES)))
 }
 

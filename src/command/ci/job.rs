@@ -211,7 +211,7 @@ impl<'c> Job<'c> {
         if self.environment.provider == Provider::Github {
             self.command(&annotations(comparison, advisory, sources))?;
         }
-        let links = self.environment.links.clone();
+        let links = self.environment.links.clone().with_exit(exit);
         self.summarize(|room| page(comparison, &links, room))?;
         self.write_outputs(Ok(comparison), exit)?;
         if let Some(commenter) = &mut self.commenter {
@@ -227,7 +227,8 @@ impl<'c> Job<'c> {
         let nothing_compared = fail_on.fails_without_comparison();
         let policy = ExitPolicy { nothing_compared, ..policy_of_flag(fail_on) };
         let exit = comparison.exit(&policy);
-        let page = page(comparison, &self.environment.links, SUMMARY_ROOM);
+        let links = self.environment.links.clone().with_exit(exit);
+        let page = page(comparison, &links, SUMMARY_ROOM);
         Console::result(&page)?;
         self.write(REPORT, &page)?;
         self.publish(comparison, exit, policy.ignores_regressions, &[])?;

@@ -161,7 +161,7 @@ pub struct Row {
     /// The number of builds of the first stage, and of the second on fresh builds if there was one. The last one decides:
     /// base, head and change are its own.
     #[schemars(length(max = 2))]
-    builds: Vec<usize>,
+    pub(crate) builds: Vec<usize>,
     /// These stages in full; only with `--reasons`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 2))]

@@ -47,6 +47,12 @@ const LONGEST_FAILURE: usize = 80;
 const VALUES: &str = "the change comes from pairs of builds with the same layout, in which shared noise cancels: it is \
                       more precise than base and head, which are comparable only within this table";
 
+/// The verdicts on benchmarks that were not measured, each with its reason.
+pub(crate) const NOT_MEASURED: [(VerdictKind, &str); 2] = [
+    (VerdictKind::Unaffected, "no changed code or data"),
+    (VerdictKind::Identical, "same machine code"),
+];
+
 fn is_paired(stage: &DecidedStage) -> bool {
     stage.assessment.comparison.method.is_paired()
 }
@@ -513,10 +519,7 @@ impl ComparisonReport {
     pub(super) fn not_measured_lines(&self, is_brief: bool) -> Vec<String> {
         let names = self.names();
         let mut lines = Vec::new();
-        for (kind, why) in [
-            (VerdictKind::Unaffected, "no changed code or data"),
-            (VerdictKind::Identical, "same machine code"),
-        ] {
+        for (kind, why) in NOT_MEASURED {
             let unmeasured = self.with_verdict(kind).filter(|row| row.decisive().is_none());
             let same = self.list(unmeasured.map(|row| name(&names, row)));
             if !same.is_empty() {

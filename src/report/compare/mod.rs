@@ -16,8 +16,9 @@ use std::rc::Rc;
 
 pub use comparison::{Comparison, Comparisons};
 pub(crate) use comparison::{Row, table};
+pub(crate) use document::NOT_MEASURED;
 pub(super) use html::page_of;
-pub(crate) use notes::changes_texts;
+pub(crate) use notes::{changes_texts, confirmed_by};
 pub(crate) use overall::GeometricMean;
 pub(crate) use parts::Parts;
 pub(crate) use ranking::RankingReport;
