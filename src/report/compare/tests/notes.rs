@@ -276,8 +276,7 @@ fn unconfirmed_differs_from_missing_fresh_builds() {
     for note in [
         "seems changed, but no fresh builds checked it: open",
         "seemed changed, but fresh builds do not confirm it: weak",
-        "unchanged, but changed by the mean of all measurements; more builds may \
-         confirm it: slower",
+        "changed only in the mean of all measurements; more builds may confirm it: slower",
     ] {
         assert!(text.contains(note), "{text}");
     }
