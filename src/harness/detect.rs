@@ -120,8 +120,8 @@ pub(super) static HARNESS_CRATES: [HarnessCrate; 5] = [
 const UNSUPPORTED: [&str; 6] =
     ["bencher", "gungraun", "iai", "iai-callgrind", "tango-bench", "brunch"];
 
-/// Those of them that do as much as fits into a time, whatever is requested: a whole run takes about as long in every
-/// version, and readings of its clock are as far apart.
+/// Those of them that do as much as fits into a time: how long a run takes, or is between two readings of its clock, depends
+/// on noise and not on the speed of its code.
 const ADAPTING: [&str; 1] = ["bencher"];
 
 /// Those of them that count instructions, with the arguments by which they execute one benchmark for valgrind: its number; or
@@ -201,8 +201,8 @@ impl<'t> TargetFacts<'t> {
                 let (error, target) = (self.error(&reason), &self.target.name);
                 if names.iter().all(|name| ADAPTING.contains(name)) {
                     return Err(error.hint(
-                        "use criterion or divan: measured as a program, it would seem equally fast in every version, \
-                         because it does as much as fits into a time",
+                        "use criterion or divan: as a program, it would take as long with slower code, because it does \
+                         as much as fits into a time",
                     ));
                 }
                 match COUNTERS.iter().find(|counter| names.contains(&counter.0)) {
