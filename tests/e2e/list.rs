@@ -129,7 +129,7 @@ fn unsupported_targets_alone_are_an_error_with_lines_for_all() {
     let project = TestProject::of("sums");
     project.add_unsupported_target();
     let outcome = project.rbench(&["list", "."]).fails_with(2);
-    let reasons = ["sums/own: rbench does not run benchmarks of bencher", "sums/work: "];
+    let reasons = ["sums/own: rbench does not run benchmarks of brunch", "sums/work: "];
     outcome.assert_stderr_has(&reasons);
     let stderr = outcome.stderr();
     let lines = stderr.split("in bench.toml:\n").nth(1).unwrap();

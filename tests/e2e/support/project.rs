@@ -271,11 +271,11 @@ impl TestProject {
 
     /// Adds the bench target `own`, which rbench cannot run, because it has a harness that rbench does not know.
     pub fn add_unsupported_target(&self) {
-        self.write("bencher/Cargo.toml", "[package]\nname = \"bencher\"\nedition = \"2021\"\n");
-        self.write("bencher/src/lib.rs", "");
-        self.write("benches/own.rs", "use bencher as _;\n\nfn main() {}\n");
+        self.write("brunch/Cargo.toml", "[package]\nname = \"brunch\"\nedition = \"2021\"\n");
+        self.write("brunch/src/lib.rs", "");
+        self.write("benches/own.rs", "use brunch as _;\n\nfn main() {}\n");
         let manifest = self.read("Cargo.toml");
-        let (section, line) = ("[dev-dependencies]\n", "bencher = { path = \"bencher\" }\n");
+        let (section, line) = ("[dev-dependencies]\n", "brunch = { path = \"brunch\" }\n");
         let manifest = if manifest.contains(section) {
             manifest.replace(section, &format!("{section}{line}"))
         } else {
