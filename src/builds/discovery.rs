@@ -327,6 +327,9 @@ impl Workspace {
                     "{manifest} is not part of this workspace: use it with --manifest-path {manifest}"
                 ));
             }
+            for advice in benches_in_libraries(&self.metadata) {
+                error = error.hint(advice);
+            }
             // A program needs no bench target.
             for Discovered { target, .. } in self.targets(&TargetKind::Bin) {
                 let command = option("command", Some(&quoted(&target.target)));
@@ -464,6 +467,41 @@ pub fn manifests_outside(metadata: &Metadata, root: &Utf8Path) -> Vec<String> {
         .collect();
     outside.sort();
     outside
+}
+
+/// How the `#[bench]` functions inside of libraries of the workspace become benchmarks: cargo runs them with the unit tests,
+/// and rbench only those of bench targets. Not for packages that have such a target already.
+pub fn benches_in_libraries(metadata: &Metadata) -> Vec<String> {
+    let advice = |package: &Package| {
+        let library = package.targets.iter().find(|target| target.is_lib())?;
+        let directory = package.manifest_path.parent()?;
+        let path = library.src_path.strip_prefix(directory).ok()?;
+        let is_target = |target: &Target| target.is_bench() && target.src_path == library.src_path;
+        if package.targets.iter().any(is_target) || !has_bench_function(library.src_path.parent()?)
+        {
+            return None;
+        }
+        Some(format!(
+            "{} has #[bench] functions in its library; with these lines in its Cargo.toml, cargo +nightly rbench \
+             measures them:\n[[bench]]\nname = \"unit\"\npath = \"{path}\"",
+            package.name
+        ))
+    };
+    metadata.workspace_packages().into_iter().filter_map(advice).collect()
+}
+
+/// True if a source below this directory has a function with the attribute `#[bench]` on a line of its own.
+fn has_bench_function(directory: &Utf8Path) -> bool {
+    let mut entries = directory.read_dir_utf8().into_iter().flatten().flatten();
+    entries.any(|entry| match entry.file_type() {
+        Ok(kind) if kind.is_dir() => has_bench_function(entry.path()),
+        Ok(kind) if kind.is_file() && entry.path().extension() == Some("rs") => {
+            let text = fs::read_to_string(entry.path()).unwrap_or_default();
+            text.lines().any(|line| line.trim_start().starts_with("#[bench]"))
+        }
+        // A link may lead anywhere.
+        _ => false,
+    })
 }
 
 /// True if cargo selects the package in the directory of the workspace. Cargo before 1.71 does not say it.

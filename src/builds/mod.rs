@@ -48,7 +48,7 @@ pub use compile::{PARTS, SlowTargets};
 pub use compile_time::{CompileTime, TimedCompilation};
 pub use config::ConfigFiles;
 pub use default_link::ListedExecutable;
-pub use discovery::{Workspace, is_default_member, manifests_outside};
+pub use discovery::{Workspace, benches_in_libraries, is_default_member, manifests_outside};
 pub use features::features_off;
 pub use link::{BuildRecord, LinkedBuild};
 pub use lock_file::changed_dependencies;

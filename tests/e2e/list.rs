@@ -125,6 +125,24 @@ fn unsupported_target_is_left_out() {
 }
 
 #[test]
+fn benches_in_a_library_get_the_lines_that_make_them_a_target() {
+    let project = TestProject::of("counted");
+    let target = "[[bench]]\nname = \"work\"\nharness = false\n";
+    project.replace("Cargo.toml", target, "");
+    project.git(&["rm", "-q", "benches/work.rs"]);
+    project.write("src/inner/tests.rs", "#[bench]\nfn counts(_: &mut test::Bencher) {}\n");
+    project.commit("Benchmarks beside the code");
+    let lines = "[[bench]]\nname = \"unit\"\npath = \"src/lib.rs\"";
+    let outcome = project.rbench(&["list", "."]).fails_with(2);
+    outcome.assert_stderr_has(&["counted has #[bench] functions in its library", lines]);
+    let init = project.rbench(&["init", "--dry-run"]).ok();
+    init.assert_stdout_has(&["counted has #[bench] functions in its library"]);
+    project.append("Cargo.toml", &format!("\n{lines}\n"));
+    let outcome = project.rbench(&["list", "."]).run();
+    assert!(!outcome.stderr().contains("#[bench] functions"), "{}", outcome.stderr());
+}
+
+#[test]
 fn unsupported_targets_alone_are_an_error_with_lines_for_all() {
     let project = TestProject::of("sums");
     project.add_unsupported_target();

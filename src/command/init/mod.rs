@@ -15,7 +15,7 @@ use cargo_metadata::{Metadata, MetadataCommand, Package, Target, camino::Utf8Pat
 use toml::Table;
 
 use crate::{
-    builds::{features_off, manifests_outside, run_tool_or},
+    builds::{benches_in_libraries, features_off, manifests_outside, run_tool_or},
     cli::{CompareArgs, ExperimentArgs, InitArgs, RevisionPair, Service, TargetArgs},
     config::Once,
     console::Console,
@@ -277,6 +277,7 @@ pub fn inspect(project: &Project) -> Result<ProjectSummary> {
     let root = project.workspace.join("Cargo.toml");
     let manifest = fs::read_to_string(&root).unwrap_or_default();
     found.notes.extend(notes_on_profiles(&manifest.parse().unwrap_or_default()));
+    found.notes.extend(benches_in_libraries(&metadata));
     Ok(found)
 }
 
