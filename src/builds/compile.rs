@@ -46,7 +46,7 @@ use super::{
 };
 use crate::{
     error::{Context, Error, Exit, Result},
-    model::{CompileSettings, Members, TargetFilter},
+    model::{CompileSettings, Members, TargetFilter, relative_to},
     process::{
         advice_on_refused, advice_without_files, may_be_refused, observe,
         sandbox::{self, Task},
@@ -389,7 +389,7 @@ impl BuildEnv<'_> {
             milliseconds: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
             targets,
             scripts: messages.scripts,
-            ignored: self.without_own_paths(source, messages.ignored),
+            ignored: self.without_own_paths(source, &messages.ignored),
             conditions,
             session: this_session(),
         };
@@ -551,12 +551,10 @@ impl BuildEnv<'_> {
     }
 
     /// Sentences of cargo without the paths of a version's checkout, which would make them differ between versions.
-    fn without_own_paths(&self, source: Source<'_>, sentences: Vec<String>) -> Vec<String> {
+    fn without_own_paths(&self, source: Source<'_>, sentences: &[String]) -> Vec<String> {
         let roots = [source.checkout, &self.cache_dirs.source_path()]
-            .map(|root| format!("{}/", root.display()));
-        let relative =
-            |sentence: String| roots.iter().fold(sentence, |text, root| text.replace(root, ""));
-        sentences.into_iter().map(relative).collect()
+            .map(|root| root.display().to_string());
+        sentences.iter().map(|sentence| relative_to(sentence, &roots)).collect()
     }
 
     /// Refuses settings of a variant or of the command line that cargo ignores, before it compiles for minutes: the same

@@ -85,9 +85,7 @@ impl Name {
     /// The same name with paths relative to the directory that is called by each of `roots`, where it has absolute ones.
     #[must_use]
     pub fn relative_to(&self, roots: &[String]) -> Self {
-        let relative = |text: &String| {
-            roots.iter().fold(text.clone(), |text, root| text.replace(&format!("{root}/"), ""))
-        };
+        let relative = |text: &String| relative_to(text, roots);
         Self {
             id: relative(&self.id),
             group: self.group.as_ref().map(relative),
@@ -95,6 +93,11 @@ impl Name {
             parameter: self.parameter.as_ref().map(relative),
         }
     }
+}
+
+/// A text with paths relative to the directory that is called by each of `roots`, where it has absolute ones.
+pub fn relative_to(text: &str, roots: &[String]) -> String {
+    roots.iter().fold(text.to_owned(), |text, root| text.replace(&format!("{root}/"), ""))
 }
 
 impl PartialEq for Name {

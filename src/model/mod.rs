@@ -53,7 +53,7 @@ pub mod variables;
 mod version;
 
 pub use acceptance::{Acceptance, AcceptedChange, Idle, IdleAcceptance};
-pub use benchmark::{Benchmark, ClockReadings, HarnessKind, Name, Throughput};
+pub use benchmark::{Benchmark, ClockReadings, HarnessKind, Name, Throughput, relative_to};
 pub use command_line::CommandLineReader;
 pub use execution::{
     AtEnd, Execution, ExecutionRequest, Incident, Outcome, Resources, Series, Unmeasured,
