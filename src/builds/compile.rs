@@ -360,8 +360,9 @@ impl BuildEnv<'_> {
         files::remove_directory(&interrupted)?;
         let before = files_in(source.checkout);
         workspace.keep(&home)?;
-        let start = Instant::now();
         let job = Job { source, context, sysroot, home, log: self.cache_dirs.log(&key) };
+        self.refuse_ignored(&job, &chosen)?;
+        let start = Instant::now();
         // Without names of targets, cargo would compile all.
         let messages = match chosen.targets[..] {
             [] => Messages::default(),
@@ -530,7 +531,6 @@ impl BuildEnv<'_> {
                 shell::cargo()
             )],
         };
-        self.refuse_ignored(job, chosen)?;
         let mut command = job.context.command(&cargo::compile(&job.context, settings, chosen));
         if chosen.programs {
             command.env(wrapper::PROGRAMS_VARIABLE, "1");

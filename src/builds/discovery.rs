@@ -490,7 +490,7 @@ pub fn benches_in_libraries(metadata: &Metadata) -> Vec<String> {
     metadata.workspace_packages().into_iter().filter_map(advice).collect()
 }
 
-/// True if a source below this directory has a function with the attribute `#[bench]` on a line of its own.
+/// True if a source below this directory has a line that begins with `#[bench]`.
 fn has_bench_function(directory: &Utf8Path) -> bool {
     let mut entries = directory.read_dir_utf8().into_iter().flatten().flatten();
     entries.any(|entry| match entry.file_type() {

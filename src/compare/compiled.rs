@@ -308,7 +308,7 @@ impl<'t> Times<'t> {
         self.request.budget.is_none_or(|budget| end <= budget)
     }
 
-    /// The time of this number of pairs, as far as is known.
+    /// The time of this number of pairs, by the mean of those that were compiled.
     fn time_of(&self, pairs: usize) -> Duration {
         let all: Duration = self.pairs.iter().flatten().map(|one| one.wall).sum();
         let each = all.as_secs_f64() / self.pairs.len().max(1) as f64;

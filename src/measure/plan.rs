@@ -337,7 +337,7 @@ impl Pace {
     ) -> Option<Duration> {
         /// Three pairs: one alone may be of an unusual benchmark.
         const FEW: usize = 6;
-        /// After so many others, these seem to be usual.
+        /// From this number on, they are taken for usual.
         const MANY: usize = 24;
         /// Less is not worth a line.
         const NEWS: Duration = Duration::from_secs(20);
