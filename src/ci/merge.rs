@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::{
     compare::Warning,
     error::{Error, Exit, Result},
-    model::{Partition, Version},
+    model::{Partition, SandboxState, Version},
     report::compare::{Comparison, Comparisons, GeometricMean},
     verdict::VerdictKind,
 };
@@ -94,12 +94,7 @@ fn merged(parts: &[&Comparison]) -> Result<Comparison, String> {
     let mut merged = Comparison {
         sample_sizes: common(parts.iter().map(|part| part.sample_sizes.as_ref())),
         machine: common(parts.iter().map(|part| part.machine.as_ref())),
-        // A part that was not confined counts for all.
-        sandbox: parts
-            .iter()
-            .map(|part| part.sandbox)
-            .reduce(|one, other| Some(one?.weaker(other?)))
-            .flatten(),
+        sandbox: SandboxState::of_all(parts.iter().map(|part| part.sandbox)),
         stored: joined(parts, |part| &part.stored),
         warnings,
         geometric_means: GeometricMean::from_parts(&means),

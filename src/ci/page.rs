@@ -9,7 +9,7 @@ use rbench_code::impact::Impact;
 
 use crate::{
     error::{Error, Exit},
-    model::{FailedTarget, RemovedBenchmark, Version, is_plain_web_address},
+    model::{FailedTarget, RemovedBenchmark, SandboxState, Version, is_plain_web_address},
     report::{
         compare::{
             Comparison, Comparisons, NOT_MEASURED, Parts, Row, WarningFields, changes_texts,
@@ -100,8 +100,10 @@ impl Links {
 
 /// The page with as much as fits into `room` bytes.
 pub fn page(comparison: &Comparisons, links: &Links, room: usize) -> String {
+    let sandbox = SandboxState::of_all(comparison.both().map(|one| one.sandbox))
+        .map_or_else(String::new, |state| format!("; {}", state.text()));
     let footer = format!(
-        "\n<sub>cargo rbench compared builds with several code layouts{}</sub>\n",
+        "\n<sub>cargo rbench compared builds with several code layouts{}{sandbox}</sub>\n",
         links.text()
     );
     let mut document = headed(comparison);

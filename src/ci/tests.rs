@@ -53,6 +53,21 @@ fn page_lists_the_largest_regression_first() {
 }
 
 #[test]
+fn page_says_whether_code_ran_in_the_sandbox() {
+    let shown = |sandbox: Value| {
+        let mut document = document(&[row("a", "regressed", 0.1)]);
+        document["sandbox"] = sandbox;
+        let comparison = Comparisons::parse(&document.to_string()).unwrap();
+        page(&comparison, &Links::default(), COMMENT_ROOM)
+    };
+    let on = json!({ "state": "on", "landlock": 7, "own_process_ids": true });
+    assert!(shown(on).contains("code of the commits ran in the sandbox: Landlock 7"));
+    let off = json!({ "state": "off", "reason": "requested" });
+    assert!(shown(off).contains("code of the commits ran outside of the sandbox: --no-sandbox"));
+    assert!(!shown(Value::Null).contains("sandbox"));
+}
+
+#[test]
 fn page_has_the_different_work_warning_above_the_table() {
     let mut document = document(&[row("a", "regressed", 0.1)]);
     document["warnings"] = json!([

@@ -63,8 +63,7 @@ impl SandboxState {
     }
 
     /// The one of both by which less is confined.
-    #[must_use]
-    pub fn weaker(self, other: Self) -> Self {
+    fn weaker(self, other: Self) -> Self {
         match (self, other) {
             (
                 Self::On { landlock, own_process_ids },
@@ -75,6 +74,11 @@ impl SandboxState {
             },
             (off @ Self::Off { .. }, _) | (_, off) => off,
         }
+    }
+
+    /// What holds for all parts of a report, if each part has a state: a part that was not confined counts for all.
+    pub fn of_all(states: impl Iterator<Item = Option<Self>>) -> Option<Self> {
+        states.reduce(|one, other| Some(one?.weaker(other?))).flatten()
     }
 
     /// What holds, or why nothing does, in a few words.
