@@ -181,6 +181,11 @@ pub fn base_decides() -> bool {
     read().base_decides
 }
 
+/// What follows the name bench.toml in advice on settings that the base of a comparison decides about, if it does.
+pub fn of_base() -> &'static str {
+    if base_decides() { OF_BASE } else { "" }
+}
+
 /// Passes variables that bench.toml names to code from now on.
 pub fn pass(names: &PassedNames) {
     let mut secrets = write();
@@ -252,6 +257,6 @@ pub fn advice(output: &str) -> Option<String> {
         "{} {are} not passed to code of a commit: add `pass-environment = [{}]` to bench.toml{}",
         names.join(", "),
         list.join(", "),
-        if base_decides() { OF_BASE } else { "" }
+        of_base()
     ))
 }

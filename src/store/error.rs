@@ -8,8 +8,14 @@ use super::columns::ExperimentId;
 use crate::{
     error::{Error, Exit},
     model::Benchmark,
+    secrets,
     shell::quoted,
 };
+
+/// The advice to use another file.
+pub(super) fn another_file() -> String {
+    format!("name another file as `path` in [store] of bench.toml{}", secrets::of_base())
+}
 
 /// An error within a store operation, before it gets the operation's name and the path.
 #[derive(Debug)]
@@ -123,10 +129,10 @@ impl StoreError {
                 .cause(format!("line {number}: {}", printable(&reason)))
                 .hint("nothing of it was imported; write it again where the results are"),
             Self::Sql(error) if code == Some(ErrorCode::NotADatabase) => {
-                failed(Exit::Usage).cause(error.to_string()).hint(
-                    "nothing was changed; name another file as `path` in [store] of bench.toml, or, \
-                     if this one was a store, move it away to start over",
-                )
+                failed(Exit::Usage).cause(error.to_string()).hint(                    format!(
+                    "nothing was changed; {}, or, if this one was a store, move it away to start over",
+                    another_file()
+                ))
             }
             Self::Sql(error) if is_damage(&error) => {
                 damaged(failed(Exit::Usage).cause(error.to_string()), path)

@@ -16,7 +16,7 @@ use std::{
 use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags, Transaction, TransactionBehavior};
 
 use super::{
-    error::StoreError,
+    error::{StoreError, another_file},
     schema::{self, Kind, provide_checksum, refuse_damage},
 };
 use crate::error::{Context, Error, Exit, Result};
@@ -247,8 +247,7 @@ fn file_id(path: &Path) -> Option<[u64; 2]> {
 fn is_there(path: &Path) -> Result<bool> {
     let refused = |reason| {
         let what = format!("cannot use {} as the store", path.display());
-        let hint = "name another file as `path` in [store] of bench.toml";
-        Err(Error::new(Exit::Usage, what).cause(reason).hint(hint))
+        Err(Error::new(Exit::Usage, what).cause(reason).hint(another_file()))
     };
     match fs::metadata(path) {
         Ok(metadata) if metadata.is_file() => Ok(true),

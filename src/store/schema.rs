@@ -14,7 +14,10 @@ use rusqlite::{
     types::ValueRef,
 };
 
-use super::{columns, error::StoreError};
+use super::{
+    columns,
+    error::{StoreError, another_file},
+};
 use crate::error::{Error, Exit};
 
 const SCHEMA: &str = include_str!("schema.sql");
@@ -93,7 +96,7 @@ impl Kind {
             Self::Foreign => Some(
                 error
                     .cause("it is an SQLite database of another program")
-                    .hint("name another file as `path` in [store] of bench.toml, or move this one"),
+                    .hint(another_file() + ", or move this one"),
             ),
             Self::Store(other) => {
                 let error = error.cause(format!(

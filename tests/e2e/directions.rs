@@ -26,7 +26,7 @@ const MAY_USE: [(&str, &[&str]); 28] = [
     ("pack", &["error"]),
     ("builds", &["error", "model", "pack", "process", "secrets", "shell"]),
     ("harness", &["error", "escape", "model", "process", "secrets", "shell"]),
-    ("store", &["error", "model", "shell"]),
+    ("store", &["error", "model", "secrets", "shell"]),
     ("forge", &["model", "secrets"]),
     ("shared", &["error", "model", "secrets", "shell", "store"]),
     // From results to reports.
