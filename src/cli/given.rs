@@ -36,7 +36,8 @@ impl GivenOptions {
             if matches.value_source(id) != Some(ValueSource::CommandLine) {
                 continue;
             }
-            let option = command.get_arguments().find(|argument| argument.get_id() == id);
+            let mut known = command.get_arguments().chain(all.get_arguments());
+            let option = known.find(|argument| argument.get_id() == id);
             let name = |option: &clap::Arg| {
                 option.get_long().or((id == FILTERS).then_some("filter")).map(str::to_owned)
             };

@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// Options of one report or of stored results, which no suggestion repeats.
-const OWN: [&str; 13] = [
+const OWN: [&str; 14] = [
     "reasons",
     "quiet",
     "format",
@@ -29,6 +29,7 @@ const OWN: [&str; 13] = [
     "part",
     "push",
     "watch",
+    "verbose",
 ];
 
 impl CommandLine for GivenOptions {
@@ -47,6 +48,7 @@ impl CommandLine for GivenOptions {
             let mut known = suggested.into_iter().flat_map(Command::get_arguments);
             known.any(|argument| argument.get_long() == Some(name))
         };
+        let compiles = has("features");
         // A key of bench.toml matters to a command that has an option of the key's table.
         let matters = |name: &str, value: Option<&str>| {
             let key = value.filter(|_| name == "config").and_then(|key| key.split_once('.'));
@@ -54,6 +56,7 @@ impl CommandLine for GivenOptions {
                 Some("experiment") => has("builds") && has("measurements"),
                 Some("verdict" | "metric") => has("min-effect"),
                 Some("gate") => has("also-base"),
+                Some("sandbox") => compiles,
                 _ => true,
             }
         };
@@ -69,7 +72,9 @@ impl CommandLine for GivenOptions {
             // `exec` has the name of its benchmark as an argument.
             let replaced = replaced || subcommand == "exec" && *name == "filter";
             let fits = !(is_of_one && OF_SEVERAL.contains(name)) && matters(name, *value);
-            !replaced && !OWN.contains(name) && has(name) && fits
+            // All commands have these.
+            let is_of_sandbox = compiles && matches!(*name, "sandbox" | "no-sandbox");
+            !replaced && !OWN.contains(name) && (is_of_sandbox || has(name)) && fits
         });
         let options = options.iter().copied().chain(carried);
         let options = options.map(|(name, value)| option(name, value));

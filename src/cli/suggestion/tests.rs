@@ -69,6 +69,15 @@ fn suggestion_protects_revisions_that_look_like_options() {
 }
 
 #[test]
+fn suggestion_runs_code_in_the_same_sandbox() {
+    let given = given("--sandbox --config 'sandbox.read=[\"/a\"]'");
+    let line = given.suggest("diff", &["A", "B"], &[]);
+    assert_eq!(line, "cargo rbench diff A B --config 'sandbox.read=[\"/a\"]' --sandbox");
+    assert!(Cli::parse_words(&shlex::split(&line).unwrap()[2..]).unwrap().sandbox);
+    assert_eq!(given.suggest("accept", &["A"], &[]), "cargo rbench accept A");
+}
+
+#[test]
 fn suggestion_replaces_a_given_option() {
     let given = given("-l 5 --filter 'a|b' --filter c -m 3");
     let only = [("exact", None), ("filter", Some("a b"))];
