@@ -22,6 +22,7 @@ use crate::{
         LayoutSeed, Mode, PlannedBenchmark, PlannedVersion, SampleSizes, Stage, Variant,
         derive_seed, first_stage_seed, secret::stored_cargo_args,
     },
+    process::sandbox,
 };
 
 /// The time of an execution beyond its request and the start of its program: tuning, storing.
@@ -72,6 +73,9 @@ struct Settings<'a> {
     /// The programs whose clock readings are their measurements, with what these mean.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     clock: Vec<String>,
+    /// The sandbox was on: each system call took about 10 ns longer.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    sandbox: bool,
     /// The commands that prepare what benchmarks need.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     setup: Vec<String>,
@@ -222,6 +226,7 @@ impl Runner<'_> {
             environment: self.build_env.identifying_environment(),
             config: self.build_env.identifying_configs(),
             clock: self.project.file.clocks(),
+            sandbox: sandbox::is_confined(),
             setup: self.project.file.setups().words(),
             cpu: self.settings.cpu,
             parallel: Some(self.settings.parallel)
