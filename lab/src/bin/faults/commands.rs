@@ -21,6 +21,7 @@ use serde_json::Value;
 use crate::{
     left::Left,
     patience::usual,
+    sandbox_words,
     tally::{Finding, Tally, Wrong},
     watch::watched,
 };
@@ -129,9 +130,9 @@ impl Fault {
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 /// Throws `count` faults, and prints the findings; true if there are none.
-pub fn run(home: &Path, count: usize, mut random: Random) -> Result<bool> {
+pub fn run(home: &Path, count: usize, is_confined: bool, mut random: Random) -> Result<bool> {
     let project = lab::Project::compared()?;
-    let mut commands = Commands::new(home, &project)?;
+    let mut commands = Commands::new(home, &project, is_confined)?;
     let left = Left::watching(project.scratch(), &std::env::temp_dir());
     let mut tally = Tally::default();
     for number in 0..count {
@@ -176,6 +177,8 @@ struct Commands<'p> {
     tree: &'p Path,
     clock: PathBuf,
     cache: PathBuf,
+    /// Words that turn the sandbox on.
+    sandbox: Vec<String>,
     /// The store before each trial, and everything in it.
     store: Vec<u8>,
     /// The identity of the one experiment in it.
@@ -189,7 +192,7 @@ struct Commands<'p> {
 }
 
 impl<'p> Commands<'p> {
-    fn new(home: &Path, project: &'p lab::Project) -> Result<Self> {
+    fn new(home: &Path, project: &'p lab::Project, is_confined: bool) -> Result<Self> {
         let (source, clock) = (home.join("clock.c"), home.join("clock.so"));
         fs::write(&source, CLOCK)?;
         let files = [clock.as_os_str(), source.as_os_str()];
@@ -202,6 +205,7 @@ impl<'p> Commands<'p> {
             tree: project.tree.path(),
             clock,
             cache: home.join("cache"),
+            sandbox: if is_confined { sandbox_words().to_vec() } else { Vec::new() },
             store: Vec::new(),
             experiment: String::new(),
             rows: String::new(),
@@ -403,8 +407,8 @@ impl<'p> Commands<'p> {
             }
             None => Command::new(&self.rbench),
         };
-        let command =
-            command.args(words).current_dir(self.tree).env("RBENCH_CACHE_DIR", &self.cache);
+        command.args(words).args(&self.sandbox).current_dir(self.tree);
+        command.env("RBENCH_CACHE_DIR", &self.cache);
         let command = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         Ok(command.spawn()?)
     }

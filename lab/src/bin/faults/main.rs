@@ -13,6 +13,8 @@
 //! `cargo run --release -p lab --bin faults commands [FAULTS] [SEED]` throws faults at whole commands: signals, limits
 //! of the shell, a clock that is set, and damaged bytes.
 //!
+//! With `--sandbox` before the other words, the sandbox confines the benchmarks, and the commands.
+//!
 //! On an emulated machine, `FAULTS_SLOWER=20` multiplies all deadlines, and `RBENCH_PROGRAM` has the path of rbench.
 
 #![expect(clippy::print_stdout, reason = "a program for people prints")]
@@ -27,6 +29,7 @@ use std::{
 
 use cargo_rbench::{
     cli::{Cli, Command},
+    command,
     config::{Purpose, StoppingRule},
     harness::Executable,
     measure::{ExperimentSettings, Runner},
@@ -84,11 +87,24 @@ const EXECUTIONS: usize = 8;
 /// is killed two seconds after each.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The words of a comparison with this deadline of an execution on a usual machine.
-fn compare_words(deadline: Duration) -> impl Iterator<Item = String> {
+/// Words that turn the sandbox on, and let code read the harness, which is outside of the fixture's repository.
+fn sandbox_words() -> [String; 2] {
+    let root = lab::root().display().to_string();
+    ["--sandbox".to_owned(), format!("--config=sandbox.read=[{root:?}]")]
+}
+
+/// The words of a comparison with this deadline of an execution on a usual machine; in the sandbox, which permits to
+/// write in this directory, if there is one.
+fn compare_words(deadline: Duration, written: Option<&Path>) -> Vec<String> {
     let deadline = format!("experiment.deadline={}ms", patience::usual(deadline).as_millis());
-    let words = COMPARE.into_iter().map(str::to_owned);
-    ["compare".to_owned()].into_iter().chain(words).chain(["--config".to_owned(), deadline])
+    let mut words = vec!["compare".to_owned()];
+    words.extend(COMPARE.map(str::to_owned));
+    words.extend(["--config".to_owned(), deadline]);
+    if let Some(written) = written {
+        words.extend(sandbox_words());
+        words.push(format!("--config=sandbox.write=[{:?}]", written.display().to_string()));
+    }
+    words
 }
 
 fn main() -> ExitCode {
@@ -99,11 +115,12 @@ fn run() -> Result<bool, Box<dyn Error>> {
     let Some(home) = std::env::var_os(HOME) else { return in_a_home_of_its_own() };
     let home = PathBuf::from(home);
     let mut arguments = std::env::args().skip(1).peekable();
+    let is_confined = arguments.next_if(|word| word == "--sandbox").is_some();
     let of_commands = arguments.next_if(|word| word == "commands").is_some();
     let faults: usize = arguments.next().map_or(Ok(1000), |text| text.parse())?;
     let random = Random::new(arguments.next().map_or(Ok(1), |text| text.parse())?);
     if of_commands {
-        return commands::run(&home, faults, random);
+        return commands::run(&home, faults, is_confined, random);
     }
     let project = lab::Project::of_fixture("faults")?;
     let (tree, file) = (&project.tree, home.join("faults"));
@@ -120,9 +137,10 @@ fn run() -> Result<bool, Box<dyn Error>> {
         file: trials.file.clone(),
         environment: vec![("RBENCH_CACHE_DIR", trials.home.join("cache"))],
         executions: EXECUTIONS,
+        written: is_confined.then(|| trials.home.clone()),
     };
     let real = (faults / 25).max(1);
-    trials.in_this_process(tree.path(), faults - real)?;
+    trials.in_this_process(tree.path(), faults - real, is_confined)?;
     trials.by_the_program(&programs, project.scratch(), real)?;
     Ok(trials.tally.print())
 }
@@ -161,11 +179,17 @@ impl Trials {
         Ok(fs::write(&self.file, file(faults, once)).map_err(cannot)?)
     }
 
-    fn in_this_process(&mut self, tree: &Path, count: usize) -> Result<(), Box<dyn Error>> {
+    fn in_this_process(
+        &mut self,
+        tree: &Path,
+        count: usize,
+        is_confined: bool,
+    ) -> Result<(), Box<dyn Error>> {
         // Each trial with a fault that runs to the deadline takes several deadlines.
-        let words = compare_words(Duration::from_secs(1));
-        let Some(Command::Compare(args)) = Cli::parse_words(&words.collect::<Vec<_>>())?.command
-        else {
+        let written = is_confined.then_some(&*self.home);
+        let cli = Cli::parse_words(&compare_words(Duration::from_secs(1), written))?;
+        command::sandbox::decide(&cli)?;
+        let Some(Command::Compare(args)) = cli.command else {
             return Err("the words are not those of a comparison".into());
         };
         let config = &args.experiment.target.project.config;

@@ -38,6 +38,8 @@ pub struct Programs {
     pub environment: Vec<(&'static str, PathBuf)>,
     /// The number of executions of each benchmark.
     pub executions: usize,
+    /// The directory that benchmarks in the sandbox may write in; `None` without the sandbox.
+    pub written: Option<PathBuf>,
 }
 
 impl Programs {
@@ -98,7 +100,7 @@ impl Programs {
 
     fn start(&self) -> Result<Child, Box<dyn Error>> {
         let child = Command::new(&self.rbench)
-            .args(compare_words(DEADLINE))
+            .args(compare_words(DEADLINE, self.written.as_deref()))
             .args(["HEAD~1", "HEAD"])
             .current_dir(&self.tree)
             .envs(self.environment.iter().cloned())
