@@ -28,7 +28,10 @@ use crate::{
     git::{Checkout, Checkouts, Repository, UNCOMMITTED},
     log,
     model::{BenchTarget, CompileSettings, Member, Members, TargetFilter, Version},
-    process::sandbox::{self, Task},
+    process::{
+        Permission, explained_by_refused, may_be_refused,
+        sandbox::{self, Task},
+    },
     secrets,
     shell::quoted,
     store::Store,
@@ -77,8 +80,13 @@ impl Project {
             Some(path) => here.join(path),
             None => nearest_manifest(&directory, &repository)?,
         };
-        // A file of the working tree decides about nothing yet.
-        let typed = BenchToml::default().with(config)?;
+        // In CI, a file of the working tree decides about nothing. Elsewhere, the workspace is at or above the package.
+        let is_file = |above: &&Path| above.join(BenchToml::NAME).is_file();
+        let mut above =
+            directory.ancestors().take_while(|above| above.starts_with(repository.root()));
+        let nearby = (!secrets::base_decides()).then(|| above.find(is_file)).flatten();
+        let nearby = nearby.map_or_else(|| Ok(BenchToml::default()), BenchToml::read);
+        let typed = nearby.unwrap_or_default().with(config)?;
         sandbox::add_places(|places, exceptions| {
             places.inspected = inspected(repository.root());
             *exceptions = typed.sandbox(places.home.as_deref());
@@ -370,7 +378,16 @@ fn workspace_metadata(directory: &Path, manifest: Option<&Path>) -> Result<Metad
     let mut command = metadata.cargo_command();
     command.env_clear().envs(secrets::environment_of_cargo());
     // In CI, the working tree is that of a change, whose toolchain file chooses the cargo.
-    let output = run_confined_tool_or(&mut command, Task::Run, Exit::Usage, what)?;
+    let output =
+        run_confined_tool_or(&mut command, Task::Run, Exit::Usage, what).map_err(|error| {
+            let by_option = secrets::base_decides();
+            let permission = if by_option { Permission::ByOption } else { Permission::InFile };
+            if may_be_refused(&error.to_string()) {
+                explained_by_refused(error, &command, permission)
+            } else {
+                error
+            }
+        })?;
     MetadataCommand::parse(String::from_utf8_lossy(&output.stdout)).context(Exit::Usage, what)
 }
 

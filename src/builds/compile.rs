@@ -48,7 +48,7 @@ use crate::{
     error::{Context, Error, Exit, Result},
     model::{CompileSettings, Members, TargetFilter, relative_to},
     process::{
-        advice_on_refused, advice_without_files, may_be_refused, observe,
+        Permission, explained_by_refused, may_be_refused,
         sandbox::{self, Task},
     },
     secrets, shell,
@@ -591,19 +591,13 @@ impl BuildEnv<'_> {
     /// the tracer, and compiles what has failed.
     fn explain_refused(&self, error: Error, command: &Command) -> Error {
         let output = error.to_string();
-        let is_reported = may_be_refused(&output);
         // A script may only say what it did not find.
-        let is_of_script = OF_BUILD_SCRIPT.iter().any(|words| output.contains(words));
-        if !sandbox::is_confined() || !(is_reported || is_of_script) {
+        let is_of_script = || OF_BUILD_SCRIPT.iter().any(|words| output.contains(words));
+        if !sandbox::is_confined() || !(may_be_refused(&output) || is_of_script()) {
             return error;
         }
         self.note("looking for what the sandbox has refused: compiling again under the tracer");
-        let advice = observe(command).map(|observed| advice_on_refused(&observed, &output));
-        match advice {
-            Ok(advice) if !advice.is_empty() => advice.into_iter().fold(error, Error::hint),
-            _ if is_reported => error.hint(advice_without_files()),
-            _ => error,
-        }
+        explained_by_refused(error, command, Permission::InFile)
     }
 
     fn compiled_target(

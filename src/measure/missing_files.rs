@@ -12,7 +12,7 @@ use crate::{
     git::Repository,
     harness::{Conditions, Executable},
     process::{
-        Scratch, advice_on_refused, may_be_refused,
+        Permission, Scratch, advice_on_refused, may_be_refused,
         trace::{Observation, Observed, Plan, Tracing, parse_report},
     },
 };
@@ -61,7 +61,10 @@ pub(super) fn explain_files(
         return error;
     }
     // The report shows the first cause.
-    advice_on_refused(&observed, &output).into_iter().rev().fold(error, Error::first_cause)
+    advice_on_refused(&observed, &output, Permission::InFile)
+        .into_iter()
+        .rev()
+        .fold(error, Error::first_cause)
 }
 
 /// The files that an executable has looked for, and that this checkout lacks.

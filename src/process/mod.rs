@@ -36,7 +36,9 @@ pub use self::{
     load::{CONTROL_ARGUMENT, Load, run_as_control},
     output::Output,
     readable::first_readable,
-    refused::{advice as advice_on_refused, advice_without_files, may_be_refused, observe},
+    refused::{
+        Permission, advice as advice_on_refused, explained as explained_by_refused, may_be_refused,
+    },
     run::{Ended, Limits, check_cpu, cpus, run, tight_limits},
     scratch::{Scratch, remove_abandoned},
     setup::{

@@ -9,6 +9,7 @@ use std::{
 };
 
 use rustix::process::Signal;
+use tracing::info;
 
 use super::{
     child::end_with_this_process,
@@ -16,10 +17,7 @@ use super::{
     scratch::Scratch,
     trace::{self, Observation, Observed, Plan, Tracing},
 };
-use crate::{
-    model::{OF_BASE, REFUSED},
-    secrets,
-};
+use crate::{error::Error, model::REFUSED, secrets, shell::quoted};
 
 /// The words by which programs report a refused file.
 const WORDS: [&str; 6] = [
@@ -42,9 +40,46 @@ pub fn may_be_refused(output: &str) -> bool {
     sandbox::is_confined() && WORDS.iter().any(|word| output.contains(word))
 }
 
+/// Where a user can permit what was refused.
+#[derive(Clone, Copy, Debug)]
+pub enum Permission {
+    /// In bench.toml.
+    InFile,
+    /// On the command line: bench.toml is not known yet.
+    ByOption,
+}
+
+impl Permission {
+    fn advice(self, access: &str, place: &Path) -> String {
+        let place = place.display().to_string();
+        match self {
+            Self::InFile => {
+                format!("in bench.toml{}: [sandbox] {access} = [{place:?}]", secrets::of_base())
+            }
+            Self::ByOption => {
+                format!("add: --config {}", quoted(format!("sandbox.{access}=[{place:?}]")))
+            }
+        }
+    }
+}
+
+/// Adds to the error of a command, whose environment is explicit, what the sandbox refused: it runs again under the tracer.
+pub fn explained(error: Error, command: &Command, permission: Permission) -> Error {
+    let output = error.to_string();
+    let observed = observe(command);
+    if let Err(error) = &observed {
+        info!("cannot find what the sandbox refused: {error}");
+    }
+    match observed.map(|observed| advice(&observed, &output, permission)) {
+        Ok(advice) if !advice.is_empty() => advice.into_iter().fold(error, Error::hint),
+        _ if may_be_refused(&output) => error.hint(advice_without_files()),
+        _ => error,
+    }
+}
+
 /// What to do about files that the sandbox refused, among those that a program with this output opened or wrote: one line
 /// for each. Those that the output names are the reason, if it names some.
-pub fn advice(observed: &Observed, output: &str) -> Vec<String> {
+pub fn advice(observed: &Observed, output: &str, permission: Permission) -> Vec<String> {
     let is_of_git = |path: &Path| SETTINGS_OF_GIT.iter().any(|name| path.ends_with(name));
     let is_of_system =
         |path: &Path| path.starts_with("/proc") || path.starts_with("/dev/null") || is_of_git(path);
@@ -66,19 +101,15 @@ pub fn advice(observed: &Observed, output: &str) -> Vec<String> {
         written.retain(is_named);
         read.retain(is_named);
     }
-    [lines(&written, "write"), lines(&read, "read")].concat()
+    [lines(&written, "write", permission), lines(&read, "read", permission)].concat()
 }
 
-fn lines(paths: &BTreeSet<PathBuf>, access: &str) -> Vec<String> {
+fn lines(paths: &BTreeSet<PathBuf>, access: &str, permission: Permission) -> Vec<String> {
     let line = |path: &PathBuf| {
         // A rule is about what exists.
         let place = if path.exists() { path } else { path.parent().unwrap_or(path) };
-        format!(
-            "{REFUSED} {access} {}; if it is needed, in bench.toml{}: [sandbox] {access} = [{:?}]",
-            path.display(),
-            whose(),
-            place.display().to_string()
-        )
+        let advice = permission.advice(access, place);
+        format!("{REFUSED} {access} {}; if it is needed, {advice}", path.display())
     };
     // Cargo itself notes there what it used, and goes on if it cannot.
     let of_cargo = |path: &&Path| sandbox::is_of_cargo(path);
@@ -92,17 +123,12 @@ fn lines(paths: &BTreeSet<PathBuf>, access: &str) -> Vec<String> {
 }
 
 /// What to do about the sandbox where no file explains the failure.
-pub fn advice_without_files() -> String {
+fn advice_without_files() -> String {
     format!(
         "the sandbox may have refused it: it opens no Unix sockets without `[sandbox] unix-sockets = \
          true` in bench.toml{}; whether it is the reason: --no-sandbox",
-        whose()
+        secrets::of_base()
     )
-}
-
-/// Whose bench.toml decides.
-fn whose() -> &'static str {
-    if secrets::base_decides() { OF_BASE } else { "" }
 }
 
 /// Files of one directory by the directory, if there are several.
@@ -111,9 +137,11 @@ fn together(paths: &BTreeSet<&Path>) -> Vec<PathBuf> {
     for path in paths {
         let parent = path.parent().unwrap_or(path);
         let siblings = paths.iter().filter(|other| other.parent() == Some(parent)).count();
+        // A package is needed as a whole.
+        let has_siblings = siblings > 1 || path.ends_with("Cargo.toml");
         // The directories at the top belong to everybody.
         let is_deep = parent.components().count() > 2;
-        let place = if siblings > 1 && is_deep { parent } else { path };
+        let place = if has_siblings && is_deep { parent } else { path };
         if !found.iter().any(|known| place.starts_with(known)) {
             found.push(place.to_owned());
         }
@@ -122,7 +150,7 @@ fn together(paths: &BTreeSet<&Path>) -> Vec<PathBuf> {
 }
 
 /// What `command`, whose environment is explicit, opens and writes when it runs once more in the sandbox.
-pub fn observe(command: &Command) -> io::Result<Observed> {
+fn observe(command: &Command) -> io::Result<Observed> {
     let place = Scratch::new().map_err(|error| io::Error::other(error.to_string()))?;
     let [plan, report] = ["plan.json", "observed.json"].map(|name| place.path().join(name));
     let executable = PathBuf::from(command.get_program());
@@ -157,5 +185,6 @@ mod tests {
         assert_eq!(named(&["/home/ada/corpus/a", "/home/ada/corpus/b"]), "/home/ada/corpus");
         assert_eq!(named(&["/home/ada/corpus/a", "/home/ada/x"]), "/home/ada/corpus/a /home/ada/x");
         assert_eq!(named(&["/data/a", "/data/b"]), "/data/a /data/b");
+        assert_eq!(named(&["/home/ada/crates/text/Cargo.toml"]), "/home/ada/crates/text");
     }
 }

@@ -262,6 +262,31 @@ fn file_that_a_build_script_does_not_find_is_named_with_the_line_to_add() {
 }
 
 #[test]
+fn package_outside_of_the_repository_is_named_with_what_to_add() {
+    let project = TestProject::of("sums");
+    let package = project.beside("cfg-if");
+    project.append("Cargo.toml", &format!("[dependencies]\ncfg-if = {{ path = {package:?} }}\n"));
+    fs::remove_file(project.root().join("Cargo.lock")).unwrap();
+    fs::create_dir_all(package.join("src")).unwrap();
+    let manifest =
+        "[package]\nname = 'cfg-if'\nversion = '1.0.0'\nedition = '2021'\n\n[workspace]\n";
+    fs::write(package.join("Cargo.toml"), manifest).unwrap();
+    fs::write(package.join("src/lib.rs"), "").unwrap();
+    project.commit("Use a package outside");
+    let words = ["ci", "--provider", "none", "--base", "HEAD", "--head", "HEAD"];
+    let printed = without_line_breaks(&project.rbench(&words).run().assert_exit(2));
+    let option = format!("--config 'sandbox.read=[{package:?}]'");
+    assert!(printed.contains(&format!("if it is needed, add: {option}")), "{printed}");
+    let listed = || project.rbench(&["list", "HEAD", "--sandbox"]).run();
+    let line = format!("[sandbox] read = [{package:?}]");
+    let printed = without_line_breaks(&listed().assert_exit(2));
+    assert!(printed.contains(&format!("if it is needed, in bench.toml: {line}")), "{printed}");
+    project.write("bench.toml", &format!("{}\n", line.replace("] read", "]\nread")));
+    // The fixture has no harness, which is found only afterwards.
+    listed().assert_stderr_has(&["compiled HEAD"]);
+}
+
+#[test]
 fn directory_that_a_build_script_writes_is_named_with_the_line_to_add() {
     let project = TestProject::of("compared");
     let place = project.beside("notes");

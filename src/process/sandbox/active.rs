@@ -74,7 +74,9 @@ pub fn permits(path: &Path, is_write: bool) -> bool {
     let path = path.canonicalize().unwrap_or_else(|_| real(path.parent().unwrap_or(path)));
     let writable = places.writable(Task::Run, exceptions);
     let readable = readable.iter().filter(|_| !is_write);
-    writable.iter().chain(readable).any(|rule| path.starts_with(real(rule)))
+    // Places that are not known yet are empty, and every path starts with an empty one.
+    let mut rules = writable.iter().chain(readable).filter(|rule| rule.is_absolute());
+    rules.any(|rule| path.starts_with(real(rule)))
 }
 
 /// True for a path in cargo's home.
