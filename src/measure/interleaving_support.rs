@@ -89,6 +89,7 @@ impl SupportTable<'_> {
             Sharing::Cpus(_) => (self.conditions.cpu, slice.min(request.least_time() / 4)),
         };
         let page = SharedPage::new(self.library, self.cpus, slice)?;
+        page.draw_alike(request.seed)?;
         page.expect_run_time(run_time.unwrap_or(UNKNOWN_RUN_TIME));
         if let Sharing::Cpus(threads) = sharing {
             page.stop_threads(threads)?;

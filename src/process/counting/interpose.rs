@@ -242,7 +242,7 @@ extern "C" fn begin() {
             value = value.add(1);
         }
         value = value.add(1);
-        random::seed(seed);
+        random::seed(seed, 0);
         LOG.store(opened(path(value, b"/log").as_ptr(), READ), Relaxed);
         READINGS.store(opened(path(value, b"/readings").as_ptr(), WRITE), Relaxed);
         unsetenv(name(b"RBENCH_COUNTING\0").as_ptr());

@@ -52,6 +52,7 @@ pub const LIBRARY_SOURCE: &str = library_source!(
     "threads": "threads.rs",
     "placement": "placement.rs",
     "sampling": "sampling.rs",
+    "random": "../preload/random.rs",
     "system": "../preload/system.rs"
 );
 
@@ -131,6 +132,11 @@ impl SharedPage {
         }
         page.write(offset_of!(Page, cpus), &mask.map(u64::to_ne_bytes).concat())?;
         Ok(Arc::new(Self(page, Pair::default())))
+    }
+
+    /// Both draw equal random numbers, from this seed, for what need not be secret: the keys of hash maps.
+    pub fn draw_alike(&self, seed: u64) -> Result<()> {
+        self.0.write(offset_of!(Page, seed), &seed.to_ne_bytes())
     }
 
     /// Stops the other threads of both processes while their partner runs. Placed, each one gets a CPU in turn when it

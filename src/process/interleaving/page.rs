@@ -72,6 +72,8 @@ pub struct Page {
     pub given_up: [AtomicU32; 2],
     /// 1 if nobody but other programs takes time: no host.
     pub has_no_host: AtomicU32,
+    /// Seed of the random numbers that both draw.
+    pub seed: AtomicU64,
     /// Least length of a time slice.
     pub quantum: AtomicI64,
     /// Start of the current time slice.

@@ -25,15 +25,16 @@ use crate::process::{
 
 /// The library, and a program that reads the clock for 60 ms or the given number of ms, and then prints: how long it
 /// waited, with a limit of 20 ms, for a message that never came; the content of its directory; the number of CPUs it
-/// may run on; and the file that its code in memory belongs to.
+/// may run on; the file that its code in memory belongs to; a hash with random keys; and a random name.
 struct Built {
     directory: TempDir,
 }
 
 const PROGRAM: &str = r#"
-use std::{sync::mpsc::channel, time::{Duration, Instant}};
+use std::{hash::BuildHasher, sync::mpsc::channel, time::{Duration, Instant}};
 unsafe extern "C" {
     fn sched_getaffinity(process: i32, bytes: usize, mask: *mut u64) -> i32;
+    fn getrandom(to: *mut u8, length: usize, flags: u32) -> isize;
 }
 fn main() {
     let milliseconds = std::env::args().nth(1).map_or(60, |given| given.parse().unwrap());
@@ -57,6 +58,10 @@ fn main() {
         (start..end).contains(&(main as fn() as usize))
     });
     println!("{}", code.unwrap().split_whitespace().nth(5).unwrap_or("none"));
+    println!("{}", std::collections::hash_map::RandomState::new().hash_one(1));
+    let mut name = [0_u8; 8];
+    assert_eq!(unsafe { getrandom(name.as_mut_ptr(), 8, 0) }, 8);
+    println!("{name:?}");
 }
 "#;
 
@@ -368,6 +373,20 @@ fn both_processes_have_the_same_addresses_where_permitted() {
     if u32::from_str_radix(&one[4], 16).unwrap() & libc::ADDR_NO_RANDOMIZE.unsigned_abs() != 0 {
         assert_eq!(one[5], other[5]);
     }
+}
+
+#[test]
+fn both_processes_have_equal_keys_of_hash_maps_and_different_names() {
+    let drawn = |seed| {
+        let shared_page = shared_page();
+        shared_page.draw_alike(seed).unwrap();
+        let both = [0, 1].map(|index| member(&shared_page, index));
+        both.each_ref().map(start).map(|child| printed(child).split_off(7))
+    };
+    let [one, other] = drawn(1);
+    assert_eq!(one[0], other[0]);
+    assert_ne!(one[1], other[1]);
+    assert_ne!(drawn(2)[0][0], one[0]);
 }
 
 #[test]

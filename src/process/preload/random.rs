@@ -1,10 +1,11 @@
-//! Random numbers of the system for the libraries that count. They are the same in each run, as they decide the order
-//! of hash maps and the inputs that benchmarks draw.
+//! Random numbers of the system for preloaded libraries. Where something is counted, all are the same in each run, as
+//! they decide the order of hash maps and the inputs that benchmarks draw. Two interleaved processes have equal ones where
+//! they ask for numbers that need not be secret.
 
 use core::{
     ffi::{c_long, c_void},
     sync::atomic::{
-        AtomicBool, AtomicU64,
+        AtomicBool, AtomicU32, AtomicU64,
         Ordering::{Acquire, Relaxed, Release},
     },
 };
@@ -20,9 +21,13 @@ static STATE: AtomicU64 = AtomicU64::new(0);
 /// True once there is a seed: the system gives random numbers before.
 static HAS_SEED: AtomicBool = AtomicBool::new(false);
 
-/// Sets the seed.
-pub fn seed(seed: u64) {
+/// The flags of a request that is answered.
+static FLAGS: AtomicU32 = AtomicU32::new(0);
+
+/// Sets the seed for requests that have at least these flags.
+pub fn seed(seed: u64, flags: u32) {
     STATE.store(seed, Relaxed);
+    FLAGS.store(flags, Relaxed);
     HAS_SEED.store(true, Release);
 }
 
@@ -54,8 +59,10 @@ pub unsafe fn answered(number: c_long, to: c_long, length: c_long) -> Option<c_l
 
 #[no_mangle]
 unsafe extern "C" fn getrandom(to: *mut c_void, length: usize, flags: u32) -> isize {
+    let is_meant = flags & FLAGS.load(Relaxed) == FLAGS.load(Relaxed);
     // SAFETY: the place is the caller's.
-    match unsafe { answered(SYS_GETRANDOM, to as c_long, length as c_long) } {
+    let answered = || unsafe { answered(SYS_GETRANDOM, to as c_long, length as c_long) };
+    match is_meant.then(answered).flatten() {
         Some(length) => length as isize,
         // SAFETY: the arguments are the caller's.
         None => unsafe { real_syscall()(SYS_GETRANDOM, to, length, flags) as isize },

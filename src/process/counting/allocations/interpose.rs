@@ -91,7 +91,7 @@ extern "C" fn join() {
         if let Some((_, page)) = shared::<Page>(b"RBENCH_ALLOCATIONS\0") {
             OWNER.store(thread_pointer(), Relaxed);
             allocator::count_nested();
-            random::seed((*page).seed.load(Relaxed));
+            random::seed((*page).seed.load(Relaxed), 0);
             (*page).joined.store(1, Relaxed);
             PAGE.store(page, Release);
         }
