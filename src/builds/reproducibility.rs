@@ -78,8 +78,7 @@ impl BuildEnv<'_> {
     ) -> Result<BTreeSet<String>> {
         // If compiling is not reproducible, this compilation serves the first build.
         let seed = request.seeds.first().copied().unwrap_or_else(|| LayoutSeed::derive(0, 0));
-        let purpose = "again, to check that compiling is reproducible (once per lock file, toolchain and \
-                       settings; --config build.strategy=relink leaves it out)";
+        let purpose = "again, to check that compiling is reproducible (once per lock file, toolchain and settings)";
         let filter = only_these(&request.filter, &first.record.targets, targets);
         let second = self.compile_instance(source, &filter, Instance::Again(seed), purpose)?;
         let mut differing: BTreeSet<String> = BTreeSet::new();
@@ -102,6 +101,7 @@ impl BuildEnv<'_> {
             }
         }
         if differing.is_empty() {
+            self.note(&format!("compiling {} is reproducible", source.version));
             files::remove_directory(&second.home)?;
         }
         Ok(differing)

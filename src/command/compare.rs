@@ -87,7 +87,7 @@ pub fn run(args: &CompareArgs, shared: &SharedVariables) -> Result<Exit> {
         output.write(&report)?;
     }
     if !args.stored {
-        announcement::finished(&console, start);
+        announcement::finished(&console, start, exit);
     }
     push::after_work(&project, place.as_ref(), &args.given, &console);
     Ok(exit)

@@ -81,7 +81,7 @@ pub fn run(args: &RunArgs, shared: &SharedVariables) -> Result<Exit> {
     };
     let exit = run.session.runner.end(start, exit)?;
     if !only_plan {
-        announcement::finished(console, start);
+        announcement::finished(console, start, exit);
         push::after_work(&project, place.as_ref(), &args.given, console);
     }
     Ok(exit)

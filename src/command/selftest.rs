@@ -62,7 +62,7 @@ pub fn run(args: &SelftestArgs) -> Result<Exit> {
     done?;
     let report = test.finish(repeat)?;
     output.write(&report)?;
-    announcement::finished(&console, start);
+    announcement::finished(&console, start, report.exit());
     Ok(report.exit())
 }
 

@@ -83,7 +83,7 @@ pub fn run(args: &VersusArgs) -> Result<Exit> {
         comparisons,
         more,
     ))?;
-    announcement::finished(&console, start);
+    announcement::finished(&console, start, exit);
     Ok(exit)
 }
 

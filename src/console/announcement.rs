@@ -6,6 +6,7 @@ use std::time::{Duration, SystemTime};
 use super::{Console, LiveTable};
 use crate::{
     compare::{Event, Observer},
+    error::Exit,
     measure::{Outline, StartedExperiment},
     model::{FailedTarget, InterimAnalyses, LayoutSeed},
     report::{
@@ -171,21 +172,22 @@ pub fn resumed(console: &Console, started: &StartedExperiment) {
     }
 }
 
-/// Prints the total duration, compiling and linking included.
-pub fn finished(console: &Console, start: SystemTime) {
-    console.line(&format!("finished in {}", duration(start.elapsed().unwrap_or_default())));
+/// Prints the total duration, compiling and linking included, and the exit code.
+pub fn finished(console: &Console, start: SystemTime, exit: Exit) {
+    let took = duration(start.elapsed().unwrap_or_default());
+    console.line(&format!("finished in {took}: exit code {}", exit as u8));
 }
 
-/// `after 5 builds: 3 of 19 benchmarks need more builds`. A benchmark that needs no more may be inconclusive, if it has
-/// as many builds as were requested.
+/// `after 5 builds: 3 of 19 benchmarks are measured further`: undecided, or to be confirmed. A benchmark that is not may be
+/// inconclusive, if it has as many builds as were requested.
 fn analysis_line(builds: u32, analysed: usize, undecided: usize) -> String {
     let all = count(analysed, "benchmark");
     let (number, verb) = match undecided {
-        0 => ("none".to_owned(), "needs"),
-        1 => ("1".to_owned(), "needs"),
-        some => (some.to_string(), "need"),
+        0 => ("none".to_owned(), "is"),
+        1 => ("1".to_owned(), "is"),
+        some => (some.to_string(), "are"),
     };
-    format!("after {}: {number} of {all} {verb} more builds", count(builds as usize, "build"))
+    format!("after {}: {number} of {all} {verb} measured further", count(builds as usize, "build"))
 }
 
 /// Prints that benchmarks whose counts vary within a version are counted in more layouts and
@@ -198,12 +200,13 @@ fn varying(console: &Console, varying: usize, of: usize, layouts: usize) {
     ));
 }
 
-/// Prints that flagged benchmarks are measured again, and in which layouts.
+/// Prints that benchmarks that seem changed are measured again, and in which layouts.
 fn confirmation(console: &Console, benchmarks: usize, seeds: &[LayoutSeed]) {
     let first = seeds.first().map_or(String::new(), |seed| format!(", the first with seed {seed}"));
     console.step(&format!(
-        "measuring {} again on {} with fresh layouts{first}",
-        count(benchmarks, "flagged benchmark"),
+        "measuring {} that {} changed again, on {} with fresh layouts{first}",
+        count(benchmarks, "benchmark"),
+        if benchmarks == 1 { "seems" } else { "seem" },
         count(seeds.len(), "build"),
     ));
 }
@@ -226,12 +229,15 @@ mod tests {
     fn analysis_line_counts_undecided_benchmarks() {
         assert_eq!(
             analysis_line(5, 19, 0),
-            "after 5 builds: none of 19 benchmarks needs more builds"
+            "after 5 builds: none of 19 benchmarks is measured further"
         );
-        assert_eq!(analysis_line(10, 3, 1), "after 10 builds: 1 of 3 benchmarks needs more builds");
+        assert_eq!(
+            analysis_line(10, 3, 1),
+            "after 10 builds: 1 of 3 benchmarks is measured further"
+        );
         assert_eq!(
             analysis_line(5, 19, 19),
-            "after 5 builds: 19 of 19 benchmarks need more builds"
+            "after 5 builds: 19 of 19 benchmarks are measured further"
         );
     }
 

@@ -52,10 +52,14 @@ pub enum SandboxOff {
 }
 
 impl SandboxState {
-    /// A line for people: `code of the commits ran in the sandbox: Landlock 7, …`.
+    /// A line for people: `code of the commits ran in the sandbox, …: Landlock 7, …`.
     pub fn text(self) -> String {
         match self {
-            Self::On { .. } => format!("code of the commits ran in the sandbox: {}", self.words()),
+            Self::On { .. } => format!(
+                "code of the commits ran in the sandbox, which closes secrets of the environment and of the home \
+                 directory: {}",
+                self.words()
+            ),
             Self::Off { .. } => {
                 format!("code of the commits ran outside of the sandbox: {}", self.words())
             }

@@ -120,7 +120,7 @@ pub fn function(function: &EnteredFunction) -> Text {
     }
     let stack = change_of_stack(function.base_stack, function.head_stack);
     let sizes = match (function.base_size, function.head_size) {
-        (Some(base), Some(head)) if base == head => format!(" (changed, {head} bytes{stack})"),
+        (Some(base), Some(head)) if base == head => format!(" ({head} bytes, changed{stack})"),
         (Some(base), Some(head)) => format!(" ({base} -> {head} bytes{stack})"),
         (None, Some(head)) => format!(" (new, {head} bytes)"),
         (Some(base), None) => format!(" (removed, {base} bytes)"),

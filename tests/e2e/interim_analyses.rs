@@ -43,8 +43,8 @@ fn decided_benchmarks_stop_and_flagged_ones_get_fresh_builds() {
     let outcome = compare(&project, &["--no-skip", "--min-effect", "50%"]).assert_exit(1);
     outcome.assert_stderr_has(&[
         "2 benchmarks of 2 versions, 5..20 builds × 1 execution × 5 measurements",
-        "after 5 builds: 1 of 2 benchmarks needs more builds",
-        "measuring 1 flagged benchmark again on 6 builds with fresh layouts",
+        "after 5 builds: 1 of 2 benchmarks is measured further",
+        "measuring 1 benchmark that seems changed again, on 6 builds with fresh layouts",
     ]);
     let report = outcome.json("compare");
     assert_eq!(report["sample_sizes"]["first_analysis"], 5);

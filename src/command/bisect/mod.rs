@@ -35,7 +35,7 @@ pub fn run(args: &BisectArgs) -> Result<Exit> {
         return Ok(Exit::Success);
     };
     output.write(&report)?;
-    announcement::finished(&console, start);
+    announcement::finished(&console, start, report.exit());
     Ok(report.exit())
 }
 

@@ -126,7 +126,7 @@ fn compare_and_publish(
     output.write(&report)?;
     job.write_report(&report)?;
     if !args.stored {
-        announcement::finished(console, start);
+        announcement::finished(console, start, exit);
     }
     job.publish(&report.comparisons(), exit, ignores_regressions, &sources.unwrap_or_default())?;
     push::after_work(&project, place.as_ref(), &args.given, console);

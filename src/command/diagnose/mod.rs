@@ -51,10 +51,11 @@ pub fn run(args: &DiagnoseArgs) -> Result<Exit> {
     let explains_all = args.reasons;
     let report = DiagnosisReport { version, machine, benchmarks, plan, explains_all, command_line };
     output.write(&report)?;
+    let exit = if report.has_failures() { Exit::Benchmark } else { Exit::Success };
     if !args.from_stored {
-        announcement::finished(&console, start);
+        announcement::finished(&console, start, exit);
     }
-    Ok(if report.has_failures() { Exit::Benchmark } else { Exit::Success })
+    Ok(exit)
 }
 
 /// The resolved arguments.

@@ -304,11 +304,12 @@ impl ComparisonReport {
                 None => text,
             }
         };
+        let has_interval = self.timed().next().is_some();
         let is_noise = |warning: &&Warning| !self.explains_all && !consequence(warning).is_empty();
         let (noise, others): (Vec<&Warning>, Vec<&Warning>) =
             self.outcome.warnings.iter().partition(is_noise);
         let mut lines: Vec<Text> = others.into_iter().map(line).collect();
-        if let Some((first, more)) = noise.split_first() {
+        if let Some((first, more)) = noise.split_first().filter(|_| has_interval) {
             let more = match more.len() {
                 0 => String::new(),
                 more => format!(", and {} (--reasons)", quantity::count(more, "more cause")),

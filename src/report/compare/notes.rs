@@ -126,7 +126,8 @@ impl ComparisonReport {
         let power = power(by_chance.iter().map(|(detectable, _)| *detectable));
         let by_chance = what.map(|what| format!("{what} too noisy to decide{power}"));
         let others = others.into_iter().map(|(reason, rows)| {
-            format!("{reason}: {}", self.list(rows.into_iter().map(|row| name(&names, row))))
+            let rows = rows.into_iter().map(|row| (name(&names, row), at_first(row)));
+            format!("{reason}: {}", self.list_with_words(rows))
         });
         let parts: Vec<String> = by_chance.into_iter().chain(others).collect();
         (!parts.is_empty()).then(|| parts.join("; "))
@@ -358,6 +359,13 @@ const fn p_and_needed(basis: Evidence) -> Option<(f64, f64)> {
         | Evidence::BeyondLimit { p, needed, .. } => Some((p, needed)),
         Evidence::OneStage | Evidence::Counted { .. } => None,
     }
+}
+
+/// The change by the first builds, where fresh builds decide: ` (+1.57 % by the first 20)`.
+fn at_first(row: &DecidedRow) -> String {
+    let [first, _] = &row.stages[..] else { return String::new() };
+    let builds = first.summaries[1].builds().len();
+    format!(" ({} by the first {builds})", percent(first.assessment.change.estimate))
 }
 
 /// The reason why a seeming change is inconclusive; `None` if noise can explain it.

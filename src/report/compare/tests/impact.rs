@@ -74,9 +74,9 @@ fn executed_functions_are_named_with_their_sizes() {
         texts(impact),
         [
             "executes resolve_prefix (624 -> 524 bytes), fold (new, 90 bytes) and unfold (removed, \
-             90 bytes); set-up differs: make_input (changed, 70 bytes)",
+             90 bytes); set-up differs: make_input (70 bytes, changed)",
             "executes `resolve_prefix` (624 -&gt; 524 bytes), `fold` (new, 90 bytes) and `unfold` \
-             (removed, 90 bytes); set-up differs: `make_input` (changed, 70 bytes)",
+             (removed, 90 bytes); set-up differs: `make_input` (70 bytes, changed)",
         ]
     );
     let [text, _] = texts(functions(5));
@@ -99,9 +99,9 @@ fn stack_size_follows_the_size_of_the_code() {
     assert_eq!(text, "executes fold (624 -> 524 bytes, stack 24 -> 4120 bytes)");
     assert_eq!(markdown, "executes `fold` (624 -&gt; 524 bytes, stack 24 -&gt; 4120 bytes)");
     let [text, _] = texts(with_stack([70, 70], [Some(24), Some(8)]));
-    assert_eq!(text, "executes fold (changed, 70 bytes, stack 24 -> 8 bytes)");
+    assert_eq!(text, "executes fold (70 bytes, changed, stack 24 -> 8 bytes)");
     let [text, _] = texts(with_stack([70, 70], [Some(24), None]));
-    assert_eq!(text, "executes fold (changed, 70 bytes)");
+    assert_eq!(text, "executes fold (70 bytes, changed)");
 }
 
 #[test]

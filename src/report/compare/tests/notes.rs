@@ -292,7 +292,11 @@ fn report_says_whether_code_ran_in_the_sandbox() {
     let on = SandboxState::On { landlock: 7, own_process_ids: true };
     let off = SandboxState::Off { reason: SandboxOff::Requested };
     for (state, line) in [
-        (on, "ran in the sandbox: Landlock 7, own process ids for compilations and set-ups"),
+        (
+            on,
+            "ran in the sandbox, which closes secrets of the environment and of the home directory: \
+             Landlock 7, own process ids for compilations and set-ups",
+        ),
         (off, "ran outside of the sandbox: --no-sandbox"),
     ] {
         let (text, report) = with(Some(state));
