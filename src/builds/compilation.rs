@@ -2,7 +2,8 @@
 //! of each bench target.
 
 use std::{
-    fs,
+    collections::BTreeSet,
+    fs, io,
     path::{Path, PathBuf},
     time::{Duration, SystemTime},
 };
@@ -79,7 +80,8 @@ pub struct CompilationRecord {
     pub ignored: Vec<String>,
     /// What else it depended on.
     pub conditions: Conditions,
-    /// Equal for the compilations of one process, different for those of two.
+    /// Equal for the compilations of one process, different for those of two. That of the process that ran its build
+    /// scripts.
     pub session: String,
 }
 
@@ -121,6 +123,12 @@ impl CompilationRecord {
         self
     }
 
+    /// What the build scripts of the repository have made, by their directories; `None` if that is unknown.
+    pub(super) fn made_by_scripts(&self) -> Option<BTreeSet<(&str, Digest)>> {
+        let own = self.scripts.iter().filter(|script| script.is_of_path_package());
+        own.map(|script| Some((script.directory()?, script.made?))).collect()
+    }
+
     fn is_undamaged(&self) -> bool {
         let mut files =
             self.targets.iter().flat_map(|target| target.files.iter().chain(&target.made));
@@ -146,8 +154,12 @@ impl Compilation {
     /// Makes the compilation in `home` an incomplete one, of which only dependencies can be reused.
     pub(super) fn discard(home: &Path) -> Result<()> {
         let [record, discarded] = [RECORD, DISCARDED].map(|name| home.join(name));
-        fs::rename(&record, discarded)
-            .context(Exit::Build, || format!("cannot discard {}", record.display()))
+        let discard = || match fs::rename(record, &discarded) {
+            // It was interrupted.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => fs::write(&discarded, ""),
+            renamed => renamed,
+        };
+        discard().context(Exit::Build, || format!("cannot discard {}", home.display()))
     }
 
     pub(super) fn record(home: &Path) -> Option<CompilationRecord> {
@@ -170,7 +182,7 @@ impl Compilation {
     }
 }
 
-/// The output of a build script that matters to running executables.
+/// The output of a build script.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BuildScript {
     /// The id of its package in cargo's messages.
@@ -179,6 +191,9 @@ pub struct BuildScript {
     pub variables: Vec<(String, String)>,
     /// The directories of native libraries in the script's notation, with or without a kind.
     pub libraries: Vec<String>,
+    /// The digest of what it printed for cargo and of the files in its directory, if it is of a path package.
+    #[serde(default)]
+    pub made: Option<Digest>,
 }
 
 /// What the machine that compiled knows about the compilations of a pack.
@@ -200,4 +215,28 @@ impl BuildScript {
     pub fn is_of_path_package(&self) -> bool {
         self.package_id.contains("path+file:")
     }
+
+    /// The directory for its files, at the path that all versions share.
+    pub(super) fn directory(&self) -> Option<&str> {
+        self.variables.first().map(|(_, directory)| directory.as_str())
+    }
+
+    /// The same with the digest of what it has made. Its compilation must be the active one.
+    pub(super) fn with_what_it_made(mut self) -> Self {
+        if self.is_of_path_package() {
+            self.made = self.directory().and_then(|directory| made_in(Path::new(directory)));
+        }
+        self
+    }
+}
+
+/// The digest of the files below the directory of a build script, and of what it printed, which cargo keeps beside it.
+fn made_in(directory: &Path) -> Option<Digest> {
+    let printed = files::content_digest(&directory.with_file_name("output"))?;
+    let mut all = printed.as_bytes().to_vec();
+    for path in files::walk(directory)? {
+        all.extend(path.as_os_str().as_encoded_bytes());
+        all.extend(files::content_digest(&directory.join(path))?.as_bytes());
+    }
+    Some(Digest::compute(&all))
 }

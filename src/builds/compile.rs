@@ -343,12 +343,11 @@ impl BuildEnv<'_> {
             }
             self.observer.build_event(&Event::Compiling { version: &what, purpose });
         }
-        // A build script may read more than it declares, so it runs again unless this process has run it.
-        let is_current = |home: &PathBuf| {
-            !workspace.has_own_build_scripts(&self.cache_dirs.source_path())
-                || Compilation::record(home).is_some_and(|record| record.session == this_session())
-        };
-        if let Some(continued) = continued.filter(is_current) {
+        let mut session = this_session();
+        if let Some(continued) = continued {
+            // Its build scripts do not run again.
+            session = Compilation::record(&continued)
+                .map_or_else(|| format!("interrupted {key}"), |record| record.session);
             seed_dependencies(&continued, &home, &BTreeSet::new())?;
             let what = || format!("cannot copy link recipes from {}", continued.display());
             let [from, to] = [&continued, &home].map(|home| home.join(RECIPES));
@@ -389,10 +388,10 @@ impl BuildEnv<'_> {
             sysroot: job.sysroot,
             milliseconds: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
             targets,
-            scripts: messages.scripts,
+            scripts: messages.scripts.into_iter().map(BuildScript::with_what_it_made).collect(),
             ignored: self.without_own_paths(source, &messages.ignored),
             conditions,
-            session: this_session(),
+            session,
         };
         Compilation::complete(&job.home, record)
     }
@@ -473,26 +472,41 @@ impl BuildEnv<'_> {
         Conditions::read(&places, &scripts, environment, tools)
     }
 
-    /// Discards older compilations of versions that are compared with each other, and returns true if there were some:
-    /// they have to be made again. A build script may read more than it declares, such as headers, so where the
-    /// repository has build scripts, both versions are compiled by one process.
-    pub fn discard_older(&self, versions: &[Compiled<'_>]) -> Result<bool> {
+    /// Discards compilations of versions that are compared with each other, and returns true if there were some: they have
+    /// to be made again. A build script may read more than it declares, such as headers. So where two processes have run the
+    /// build scripts of the repository, these must have made the same.
+    pub fn discard_older<'v>(&self, versions: &[Compiled<'v>]) -> Result<bool> {
         if self.packed.is_some() {
             return Ok(false);
         }
-        let is_of_one_session =
-            versions.windows(2).all(|pair| pair[0].1.record.session == pair[1].1.record.session);
-        let scripts = || versions.iter().flat_map(|(_, compiled)| &compiled.record.scripts);
-        if is_of_one_session || !scripts().any(BuildScript::is_of_path_package) {
+        let made = |compilation: &'v Compilation| {
+            let generated: Option<GeneratedFiles> =
+                files::read_json(&compilation.home.join(GENERATED));
+            compilation.record.made_by_scripts().map(|made| (made, generated))
+        };
+        let are_equal = versions.windows(2).all(|pair| {
+            let [one, other] = [pair[0].1, pair[1].1];
+            one.record.session == other.record.session
+                || made(one).is_some_and(|made_by_one| Some(made_by_one) == made(other))
+        });
+        if are_equal {
             return Ok(false);
         }
-        for (source, compilation) in versions.iter().filter(|(_, compiled)| !compiled.fresh) {
+        let is_older = |(_, one): &&Compiled<'_>| one.record.session != this_session();
+        for (source, compilation) in versions.iter().filter(is_older) {
             self.note(&format!(
                 "{} is compiled again: it was compiled at another time, and its build script may depend on \
                  more than cargo knows",
                 source.version
             ));
-            Compilation::discard(&compilation.home)?;
+            // Nor may what the same files were compiled to for other bench targets be reused.
+            let name = compilation.home.file_name().unwrap_or_default().to_string_lossy();
+            let same_files = name.rsplit_once('-').map_or(&*name, |(same_files, _)| same_files);
+            for home in homes(&self.cache_dirs.compilations(), same_files) {
+                if Compilation::record(&home).is_none_or(|one| one.session != this_session()) {
+                    Compilation::discard(&home)?;
+                }
+            }
         }
         Ok(true)
     }
@@ -837,11 +851,7 @@ fn set_interrupted_aside(home: &Path) -> Result<PathBuf> {
 /// failed or was interrupted. Cargo does not notice another C compiler, so nothing is reused that other tools may have
 /// made.
 fn newest_of(compilations: &Path, begins: &str, environment: &Environment) -> Option<PathBuf> {
-    fs::read_dir(compilations)
-        .ok()?
-        .filter_map(io::Result::ok)
-        .filter(|entry| entry.file_name().as_encoded_bytes().starts_with(begins.as_bytes()))
-        .map(|entry| entry.path())
+    homes(compilations, begins)
         .filter_map(|home| {
             let made = Compilation::made_at(&home);
             let begun = || fs::metadata(home.join("target")).ok()?.modified().ok();
@@ -852,6 +862,14 @@ fn newest_of(compilations: &Path, begins: &str, environment: &Environment) -> Op
         })
         .max()
         .map(|(.., home)| home)
+}
+
+/// The directories of compilations whose names begin with this.
+fn homes(compilations: &Path, begins: &str) -> impl Iterator<Item = PathBuf> {
+    let entries = fs::read_dir(compilations).into_iter().flatten().filter_map(io::Result::ok);
+    entries
+        .filter(move |entry| entry.file_name().as_encoded_bytes().starts_with(begins.as_bytes()))
+        .map(|entry| entry.path())
 }
 
 /// True if all that a compilation of the same files has made can be reused. What has written files into its checkout has
@@ -931,6 +949,9 @@ fn copy_directory(from: &Path, to: &Path, is_meant: &dyn Fn(&str) -> bool) -> io
     Ok(())
 }
 
+/// Files that a compilation added to its checkout, with digests of their contents.
+type GeneratedFiles = Vec<(String, Digest)>;
+
 /// The list of generated files, in the directory of a compilation that wrote some.
 pub(super) const GENERATED: &str = "generated.json";
 
@@ -958,7 +979,7 @@ fn files_in(checkout: &Path) -> BTreeSet<String> {
 
 /// Records the files that the compilation in `home` added to its checkout; `before` are the files from before.
 fn note_generated(home: &Path, checkout: &Path, before: &BTreeSet<String>) -> Result<()> {
-    let added: Vec<(String, Digest)> = files_in(checkout)
+    let added: GeneratedFiles = files_in(checkout)
         .into_iter()
         .filter(|path| !before.contains(path))
         .filter_map(|path| {
@@ -970,7 +991,7 @@ fn note_generated(home: &Path, checkout: &Path, before: &BTreeSet<String>) -> Re
 
 /// True if all files that the compilation in `home` added to its checkout still exist with the same contents.
 fn has_generated(home: &Path, checkout: &Path) -> bool {
-    let added: Vec<(String, Digest)> = files::read_json(&home.join(GENERATED)).unwrap_or_default();
+    let added: GeneratedFiles = files::read_json(&home.join(GENERATED)).unwrap_or_default();
     added.iter().all(|(path, known)| files::content_digest(&checkout.join(path)) == Some(*known))
 }
 

@@ -429,12 +429,6 @@ impl Workspace {
         self.of_repository(source_path).map(|one| one.name.as_str()).collect()
     }
 
-    /// True if one of these packages has a build script.
-    pub fn has_own_build_scripts(&self, source_path: &Path) -> bool {
-        let mut targets = self.of_repository(source_path).flat_map(|package| &package.targets);
-        targets.any(Target::is_custom_build)
-    }
-
     fn of_repository(&self, source_path: &Path) -> impl Iterator<Item = &Package> {
         let packages = self.metadata.packages.iter();
         packages

@@ -206,6 +206,25 @@ pub fn content_digest(path: &Path) -> Option<Digest> {
     data.is_file().then(|| digest_of_file(path, &data).ok()).flatten()
 }
 
+/// The paths of all files below a directory, sorted; `None` if some cannot be listed.
+pub fn walk(directory: &Path) -> Option<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    let mut open = vec![PathBuf::new()];
+    while let Some(below) = open.pop() {
+        for entry in fs::read_dir(directory.join(&below)).ok()? {
+            let entry = entry.ok()?;
+            let path = below.join(entry.file_name());
+            if entry.file_type().ok()?.is_dir() {
+                open.push(path);
+            } else {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    Some(found)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -29,7 +29,7 @@ impl ReadFiles {
     /// Finds them after a compilation that is known to have read `known`. `None` if the file system does not tell, or if
     /// git was asked, whose answers are about the commit.
     pub fn find(checkout: &Path, known: &[PathBuf]) -> Option<Self> {
-        let all = walk(checkout)?;
+        let all = files::walk(checkout)?;
         let is_read = |path: &PathBuf| {
             let found = fs::symlink_metadata(checkout.join(path)).ok();
             // Nobody says when a link was followed.
@@ -51,7 +51,8 @@ impl ReadFiles {
         let is_same = |(path, known): (&PathBuf, &Digest)| {
             files::content_digest(&checkout.join(path)) == Some(*known)
         };
-        walk(checkout).is_some_and(|all| names(&all) == self.names) && self.read.iter().all(is_same)
+        files::walk(checkout).is_some_and(|all| names(&all) == self.names)
+            && self.read.iter().all(is_same)
     }
 }
 
@@ -75,25 +76,6 @@ fn names(all: &[PathBuf]) -> Digest {
     names.retain(|path| !is_document(path) && !is_of_git(path));
     let bytes: Vec<&[u8]> = names.iter().map(|path| path.as_os_str().as_encoded_bytes()).collect();
     Digest::compute(&bytes.join(&0))
-}
-
-/// The paths of all files below a directory, sorted; `None` if some cannot be listed.
-fn walk(directory: &Path) -> Option<Vec<PathBuf>> {
-    let mut found = Vec::new();
-    let mut open = vec![PathBuf::new()];
-    while let Some(below) = open.pop() {
-        for entry in fs::read_dir(directory.join(&below)).ok()? {
-            let entry = entry.ok()?;
-            let path = below.join(entry.file_name());
-            if entry.file_type().ok()?.is_dir() {
-                open.push(path);
-            } else {
-                found.push(path);
-            }
-        }
-    }
-    found.sort();
-    Some(found)
 }
 
 #[cfg(test)]

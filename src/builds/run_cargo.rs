@@ -248,6 +248,7 @@ fn script_of(script: cargo_metadata::BuildScript) -> BuildScript {
         package_id: script.package_id.repr,
         variables: std::iter::once(directory).chain(script.env).collect(),
         libraries: script.linked_paths.into_iter().map(Utf8PathBuf::into_string).collect(),
+        made: None,
     }
 }
 

@@ -294,7 +294,7 @@ mod tests {
             let text = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
             let variables = scripts.iter().map(text).collect();
             let package_id = "own".to_owned();
-            let script = BuildScript { package_id, variables, libraries: Vec::new() };
+            let script = BuildScript { package_id, variables, libraries: Vec::new(), made: None };
             let configured: Vec<_> =
                 configured.iter().map(|(name, value)| (name.into(), value.into())).collect();
             record(vec![script]).variables_digest(&target(), &configured, &[Path::new(place)])
@@ -322,6 +322,7 @@ mod tests {
             package_id: package.to_owned(),
             variables: vec![("OF".to_owned(), package.to_owned())],
             libraries: libraries.iter().map(|library| (*library).to_owned()).collect(),
+            made: None,
         };
         let scripts = vec![
             script("own", &["native=/at/target/release/build/own/out", "/usr/lib"]),

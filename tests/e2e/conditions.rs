@@ -3,9 +3,12 @@
 
 use std::{fs, os::unix::fs::PermissionsExt as _};
 
+use rustix::process::{Pid, Signal, kill_process};
+
 use crate::support::{
     Builds, TestProject,
     rbench::{Rbench, host_path},
+    script::{Gate, script},
 };
 
 const ONE: [&str; 3] = ["--builds=1", "--config", "build.strategy=relink"];
@@ -158,4 +161,57 @@ fn undeclared_variable_does_not_count_as_a_change() {
     assert!(!again.contains("compiled again"), "{again}");
     let differing = project.rbench(&["diff", "HEAD~1", "HEAD"]).env("WORK", "2000").ok();
     differing.assert_stdout_has(&["functions are the same"]);
+}
+
+/// An edit makes a new version each time, which is compared with a version of an earlier command.
+#[test]
+fn base_stays_compiled_if_its_script_makes_the_same() {
+    let project = with_script("cargo::rerun-if-changed=build.rs");
+    project.append("src/lib.rs", "pub fn another() {}\n");
+    project.commit("another");
+    project.rbench(&["build", "HEAD~1", "--builds=1"]).ok();
+    let compared = project.rbench(&["compare", "HEAD~1", "HEAD", "--metric", "size"]).ok();
+    let text = compared.stderr();
+    assert!(!text.contains("compiled again") && text.contains("compiling HEAD ("), "{text}");
+}
+
+/// The script would not be run again by cargo, so that the variable that it reads counts only beside another version.
+#[test]
+fn interrupted_compilation_with_a_script_continues() {
+    let project = with_script("cargo::rerun-if-changed=build.rs");
+    project.append("src/lib.rs", "pub fn another() {}\n");
+    project.commit("another");
+    let (gate, log) = (Gate::new(&project.beside("")), project.beside("log"));
+    let lines = format!(
+        "{}\necho \"$@\" >> '{}'\nexec \"$@\"",
+        gate.lines("*'--crate-name work'*"),
+        log.display()
+    );
+    let wrapper = script(&project.beside("wrapper"), &lines);
+    let compare = |work: &str| {
+        let words = ["compare", "HEAD~1", "HEAD", "--metric", "size"];
+        project.rbench(&words).env("RUSTC_WRAPPER", &wrapper).env("WORK", work)
+    };
+    let interrupt = || {
+        gate.shut();
+        let mut child = compare("1000").start();
+        gate.wait_until_reached();
+        kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+        assert!(!child.wait().unwrap().success());
+        gate.open();
+    };
+    interrupt();
+    let compiled = |crate_: &str| {
+        let log = fs::read_to_string(&log).unwrap();
+        log.matches(&format!("--crate-name {crate_} ")).count()
+    };
+    let library = compiled("sums");
+    compare("1000").ok();
+    assert_eq!(compiled("sums"), library + 1, "that of HEAD");
+
+    fs::remove_dir_all(project.storage().join("compilations")).unwrap();
+    fs::remove_file(project.beside("reached")).unwrap();
+    interrupt();
+    let compared = compare("2000").ok();
+    compared.assert_stderr_has(&["HEAD~1", "is compiled again: it was compiled at another time"]);
 }
