@@ -20,8 +20,8 @@ pub use packed::{PackPlaces, PackedProject};
 
 use crate::{
     builds::{
-        BuildEnv, CacheDirs, CacheLock, ConfigFiles, Event, Observer, PARTS, Source, VersionFiles,
-        cache_directory, files, is_default_member, run_confined_tool_or, run_tool_or,
+        BuildEnv, CacheDirs, CacheLock, ConfigFiles, Event, KnownMetadata, Observer, PARTS, Source,
+        VersionFiles, cache_directory, files, is_default_member, run_confined_tool_or, run_tool_or,
     },
     config::{AcceptedToml, BenchToml},
     error::{Context, Error, Exit, Result},
@@ -322,6 +322,7 @@ impl Project {
             progress_columns: observer.progress_columns(),
             files: self,
             observer,
+            metadata: KnownMetadata::default(),
         })
     }
 }

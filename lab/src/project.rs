@@ -7,8 +7,8 @@ use std::{
 
 use cargo_rbench::{
     builds::{
-        BuildEnv, BuildRequest, CacheDirs, Compiled, ConfigFiles, Source, VersionBuilds,
-        VersionFiles,
+        BuildEnv, BuildRequest, CacheDirs, Compiled, ConfigFiles, KnownMetadata, Source,
+        VersionBuilds, VersionFiles,
     },
     error,
     git::{Checkout, Checkouts, Repository},
@@ -64,6 +64,7 @@ impl Project {
             files: &Files { repository: &repository, checkouts: &checkouts },
             observer: &(),
             packed: None,
+            metadata: KnownMetadata::default(),
         };
         let request = BuildRequest {
             only: None,

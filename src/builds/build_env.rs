@@ -16,6 +16,7 @@ use super::{
     clean::{self, Pruned},
     compilation::PackedBuilds,
     config::{self, ConfigFiles},
+    discovery::KnownMetadata,
     environment::{Environment, TOOLCHAIN},
     files::{self, UNFINISHED},
     key::KeyMaker,
@@ -61,6 +62,8 @@ pub struct BuildEnv<'a> {
     pub observer: &'a dyn Observer,
     /// The answers of cargo and rustc, if all compilations come from a pack.
     pub packed: Option<PackedBuilds>,
+    /// The answers of cargo about the workspaces of versions so far.
+    pub metadata: KnownMetadata,
 }
 
 /// The files of versions, as they were committed.

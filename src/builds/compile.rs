@@ -30,7 +30,7 @@ use super::{
         BuildScript, Compilation, CompilationRecord, CompiledTarget, DISCARDED, Instance, RECORD,
     },
     conditions::{Conditions, Places, Script, Tools},
-    discovery::Workspace,
+    discovery::{self, Workspace},
     environment::Environment,
     files,
     inputs::{self, InputFile},
@@ -46,7 +46,7 @@ use super::{
 };
 use crate::{
     error::{Context, Error, Exit, Result},
-    model::{CompileSettings, Members, TargetFilter, relative_to},
+    model::{BenchTarget, CompileSettings, Members, TargetFilter, relative_to},
     process::{
         Permission, explained_by_refused, may_be_refused,
         sandbox::{self, Task},
@@ -98,23 +98,59 @@ impl BuildEnv<'_> {
         let Some(lto) = self.whole_program_optimization(source).filter(|_| can_be_several) else {
             return Ok(None);
         };
-        let WantedTarget { context, compiler, key, .. } =
-            self.wanted(source, filter, Instance::First)?;
-        let home = self.cache_dirs.compilation(&key);
+        self.before_compiling(source, filter, |Uncompiled { targets, .. }| {
+            let names = targets.into_iter().map(|(target, _)| target.target).collect();
+            SlowTargets { lto, names }
+        })
+    }
+
+    /// True if no version was ever compiled.
+    pub fn has_compiled_nothing(&self) -> bool {
+        homes(&self.cache_dirs.compilations(), "").next().is_none()
+    }
+
+    /// Calls `using` with what cargo says about a version before it is compiled, whose files are below the build path
+    /// meanwhile; `None` if it is compiled.
+    pub fn before_compiling<T>(
+        &self,
+        source: Source<'_>,
+        filter: &TargetFilter,
+        using: impl FnOnce(Uncompiled) -> T,
+    ) -> Result<Option<T>> {
+        if self.packed.is_some() {
+            return Ok(None);
+        }
+        let wanted = self.wanted(source, filter, Instance::First)?;
+        let home = self.cache_dirs.compilation(&wanted.key);
         if Compilation::made_at(&home).is_some() {
             return Ok(None);
         }
         // Only to ask cargo: the compilations have directories of their own.
         let home = home.with_extension("asked");
         self.begin(&home, source, None)?;
-        self.fetch(source, &context);
-        let version = source.version.to_string();
-        let settings = self.settings_of(source.version);
-        let workspace = Workspace::discover(&context, settings, filter, (&version, &compiler))?;
-        let targets = workspace.bench_targets(filter, &version)?.targets;
+        self.fetch(source, &wanted.context);
+        let workspace = self.discover(source, filter, &wanted)?;
+        let chosen = workspace.bench_targets(filter, &source.version.to_string())?;
+        let targets = chosen.targets.into_iter().map(|found| (found.target, found.package_id));
+        let used = using(Uncompiled { targets: targets.collect(), workspace });
         files::remove_directory(&home)?;
-        let names = targets.into_iter().map(|found| found.target.target);
-        Ok(Some(SlowTargets { lto, names: names.collect() }))
+        Ok(Some(used))
+    }
+
+    /// Cargo's data about a version whose directory of compilation is the active one.
+    fn discover(
+        &self,
+        source: Source<'_>,
+        filter: &TargetFilter,
+        WantedTarget { context, compiler, same_files, .. }: &WantedTarget,
+    ) -> Result<Workspace> {
+        let settings = self.settings_of(source.version);
+        let version = source.version.to_string();
+        let metadata = |settings: &CompileSettings| {
+            let key = format!("{same_files} {:?}", settings.features);
+            self.metadata.get(key, || discovery::metadata(context, settings, &version))
+        };
+        Workspace::discover(context, settings, filter, compiler, &metadata)
     }
 
     /// The value of `lto` in the profile, if each bench target is optimized together with its dependencies.
@@ -145,10 +181,9 @@ impl BuildEnv<'_> {
         if let Some(kept) = Workspace::kept(&compilation.home) {
             return Ok(kept);
         }
-        let context = self.cargo_context(source, None)?;
-        let version = source.version.to_string();
-        let for_version = (version.as_str(), compilation.record.rustc.as_str());
-        Workspace::discover(&context, self.settings_of(source.version), filter, for_version)
+        let wanted = self.wanted(source, filter, Instance::First)?;
+        self.activate(&compilation.home)?;
+        self.discover(source, filter, &wanted)
     }
 
     /// Makes the build path lead to the compilation in this directory. Only the last activated compilation can be
@@ -315,22 +350,21 @@ impl BuildEnv<'_> {
         wanted: WantedTarget,
     ) -> Result<Compilation> {
         let version = source.version.to_string();
-        let WantedTarget { context, compiler, lock, family, same_files, key, .. } = wanted;
-        let sysroot = tool::sysroot(&context)?;
-        let home = self.cache_dirs.compilation(&key);
+        let WantedTarget { context, family, same_files, key, .. } = &wanted;
+        let sysroot = tool::sysroot(context)?;
+        let home = self.cache_dirs.compilation(key);
         let interrupted = set_interrupted_aside(&home)?;
         files::remove_directory(&home)?;
         let environment = self.users_environment(source);
         let newest = |of: &str| newest_of(&self.cache_dirs.compilations(), of, &environment);
-        let continued = newest(&same_files).filter(|home| can_be_continued(home));
-        let reused = continued.clone().or_else(|| newest(&family));
+        let continued = newest(same_files).filter(|home| can_be_continued(home));
+        let reused = continued.clone().or_else(|| newest(family));
         self.begin(&home, source, reused.as_deref())?;
         let tools = Tools::find(&environment);
         tools.keep(&home)?;
-        self.refuse_other_platform(source, &compiler)?;
-        self.fetch(source, &context);
-        let settings = self.settings_of(source.version);
-        let workspace = Workspace::discover(&context, settings, filter, (&version, &compiler))?;
+        self.refuse_other_platform(source, &wanted.compiler)?;
+        self.fetch(source, context);
+        let workspace = self.discover(source, filter, &wanted)?;
         let chosen = workspace.bench_targets(filter, &version)?;
         let what = match &filter.benches[..] {
             [] => version.clone(),
@@ -359,7 +393,9 @@ impl BuildEnv<'_> {
         files::remove_directory(&interrupted)?;
         let before = files_in(source.checkout);
         workspace.keep(&home)?;
-        let job = Job { source, context, sysroot, home, log: self.cache_dirs.log(&key) };
+        let log = self.cache_dirs.log(key);
+        let WantedTarget { context, compiler, lock, family, .. } = wanted;
+        let job = Job { source, context, sysroot, home, log };
         self.refuse_ignored(&job, &chosen)?;
         let start = Instant::now();
         // Without names of targets, cargo would compile all.
@@ -706,6 +742,14 @@ pub struct SlowTargets {
     pub lto: &'static str,
     /// Their names.
     pub names: BTreeSet<String>,
+}
+
+/// A version that is not compiled yet.
+pub struct Uncompiled {
+    /// Its workspace.
+    pub workspace: Workspace,
+    /// The bench targets that would be compiled, with the ids of their packages.
+    pub targets: Vec<(BenchTarget, String)>,
 }
 
 /// A compilation to find or to make.

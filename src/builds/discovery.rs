@@ -1,7 +1,8 @@
 //! Finds the bench targets of a version.
 
 use std::{
-    collections::BTreeSet,
+    cell::RefCell,
+    collections::{BTreeMap, BTreeSet},
     fs,
     path::{Path, PathBuf},
 };
@@ -14,7 +15,6 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     cargo::{self, CargoContext, Chosen, Discovered},
-    compilation::CompiledTarget,
     features::{SourceAttributes, features_off, set_features},
     files, tool,
 };
@@ -58,6 +58,26 @@ fn explain_outside(error: Error, context: &CargoContext) -> Error {
         .hint("make it a git dependency, or a submodule of the repository")
 }
 
+/// What cargo has said about workspaces, by their files and features: it takes half a second to say it again.
+#[derive(Debug, Default)]
+pub struct KnownMetadata(RefCell<BTreeMap<String, Metadata>>);
+
+impl KnownMetadata {
+    /// Asks unless it is known.
+    pub(super) fn get(
+        &self,
+        key: String,
+        ask: impl FnOnce() -> Result<Metadata>,
+    ) -> Result<Metadata> {
+        if let Some(known) = self.0.borrow().get(&key) {
+            return Ok(known.clone());
+        }
+        let metadata = ask()?;
+        self.0.borrow_mut().insert(key, metadata.clone());
+        Ok(metadata)
+    }
+}
+
 /// Cargo's data about a version's workspace.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Workspace {
@@ -70,16 +90,17 @@ pub struct Workspace {
 }
 
 impl Workspace {
-    /// Asks cargo; `version` is for error messages, and `compiler` is the output of `rustc -vV`.
+    /// Asks cargo through `metadata`, once or twice; `compiler` is the output of `rustc -vV`.
     pub fn discover(
         context: &CargoContext,
         settings: &CompileSettings,
         filter: &TargetFilter,
-        (version, compiler): (&str, &str),
+        compiler: &str,
+        metadata: &dyn Fn(&CompileSettings) -> Result<Metadata>,
     ) -> Result<Self> {
         let is_stable = !tool::has_unstable_features(compiler, context);
         let ask = |settings: &CompileSettings, added_features| -> Result<Self> {
-            let metadata = metadata(context, settings, version)?;
+            let metadata = metadata(settings)?;
             let mut workspace = Self { metadata, added_features, is_stable };
             workspace.unify_features(context, settings, filter);
             Ok(workspace)
@@ -397,12 +418,16 @@ impl Workspace {
         &self.metadata
     }
 
-    /// Cargo's package and target of a compiled bench target.
-    pub fn package_and_target(&self, compiled: &CompiledTarget) -> Result<(&Package, &Target)> {
-        let package = self.metadata.packages.iter().find(|p| p.id.repr == compiled.package_id);
+    /// Cargo's package and target of a bench target, by the id of the package in cargo's messages.
+    pub fn package_and_target(
+        &self,
+        target: &BenchTarget,
+        package_id: &str,
+    ) -> Result<(&Package, &Target)> {
+        let package = self.metadata.packages.iter().find(|p| p.id.repr == package_id);
         let of_kind = |package: &'_ &Package, kind: TargetKind| {
             let mut targets = package.targets.iter();
-            targets.position(|one| one.kind.contains(&kind) && one.name == compiled.target.target)
+            targets.position(|one| one.kind.contains(&kind) && one.name == target.target)
         };
         package
             .and_then(|package| {
@@ -412,7 +437,7 @@ impl Workspace {
                 Some((package, package.targets.get(found)?))
             })
             .ok_or_else(|| {
-                Error::new(Exit::Build, format!("cannot find bench target {}", compiled.target))
+                Error::new(Exit::Build, format!("cannot find bench target {target}"))
                     .cause("it was compiled, but is no longer in the workspace")
             })
     }

@@ -44,11 +44,13 @@ use std::{ffi::OsString, process::ExitCode};
 pub use build_env::{BuildEnv, Event, Observer, Source, VersionFiles};
 pub use cache_dirs::{CacheDirs, CacheLock, PACKED, cache_directory};
 pub use compilation::{Compilation, CompilationRecord, CompiledTarget, PackedBuilds};
-pub use compile::{PARTS, SlowTargets};
+pub use compile::{PARTS, SlowTargets, Uncompiled};
 pub use compile_time::{CompileTime, TimedCompilation};
 pub use config::ConfigFiles;
 pub use default_link::ListedExecutable;
-pub use discovery::{Workspace, benches_in_libraries, is_default_member, manifests_outside};
+pub use discovery::{
+    KnownMetadata, Workspace, benches_in_libraries, is_default_member, manifests_outside,
+};
 pub use features::features_off;
 pub use link::{BuildRecord, LinkedBuild};
 pub use lock_file::changed_dependencies;

@@ -43,7 +43,11 @@ impl<'a> Session<'a> {
     }
 
     /// Compiles and lists versions, which may have no benchmark.
-    pub fn list_any<'v>(&mut self, versions: impl IntoIterator<Item = &'v Version>) -> Result<()> {
+    pub fn list_any<'v>(
+        &mut self,
+        versions: impl IntoIterator<Item = &'v Version> + Clone,
+    ) -> Result<()> {
+        self.runner.refuse_unsupported(versions.clone())?;
         for version in versions {
             if self.listed(version).is_none() {
                 self.listed.push(self.runner.list_any(version.clone())?);

@@ -13,7 +13,7 @@ use cargo_metadata::{Package, camino::Utf8Path};
 
 use super::missing_files::explain_files;
 use crate::{
-    builds::{Compilation, CompiledTarget, Workspace, files},
+    builds::{Compilation, CompiledTarget, Uncompiled, Workspace, files},
     config::CommandTable,
     error::{Error, Exit, Result},
     harness::{self, Conditions, Executable, Filter, Harness, Renamed},
@@ -94,7 +94,7 @@ impl CompiledVersion<'_> {
         let mut listing = Listing {
             targets: Vec::new(),
             failures: Vec::new(),
-            unsupported: self.unstable_targets(filter),
+            unsupported: unstable_targets(self.workspace, filter),
             empty: Vec::new(),
         };
         for compiled in &self.compilation.record.targets {
@@ -125,16 +125,6 @@ impl CompiledVersion<'_> {
             }
         }
         Ok(listing)
-    }
-
-    /// The bench targets that were not compiled, because the compiler does not accept them.
-    fn unstable_targets(&self, filter: &TargetFilter) -> Vec<FailedTarget> {
-        let failed = |target: BenchTarget| {
-            let error = Error::new(Exit::Usage, format!("cannot compile bench target {target}"))
-                .cause("its #![feature(…)] needs a nightly toolchain: cargo +nightly rbench");
-            FailedTarget { target, error }
-        };
-        self.workspace.unstable_targets(filter).into_iter().map(failed).collect()
     }
 
     /// Lists a bench target: once, or once for each of its commands in `bench.toml`. If it fails after
@@ -268,22 +258,15 @@ impl CompiledVersion<'_> {
 
     fn facts<T>(
         &self,
-        compiled: &CompiledTarget,
+        CompiledTarget { target, package_id, .. }: &CompiledTarget,
         using: impl FnOnce(&harness::TargetFacts<'_>) -> Result<T>,
     ) -> Result<T> {
-        let (package, target) = self.workspace.package_and_target(compiled)?;
-        let text = |path: &Utf8Path| fs::read_to_string(path).unwrap_or_default();
-        using(&harness::TargetFacts {
-            metadata: self.workspace.metadata(),
-            package,
-            target,
-            manifest: &text(&package.manifest_path),
-            source: &text(&target.src_path),
-        })
+        facts(self.workspace, target, package_id, using)
     }
 
     fn executable(&self, compiled: &CompiledTarget) -> Result<Executable> {
-        let (package, _) = self.workspace.package_and_target(compiled)?;
+        let (package, _) =
+            self.workspace.package_and_target(&compiled.target, &compiled.package_id)?;
         let is_namesake = |other: &CompiledTarget| {
             other.target != compiled.target && other.target.target == compiled.target.target
         };
@@ -334,6 +317,54 @@ impl CompiledVersion<'_> {
         }
         variables.into_iter().collect()
     }
+}
+
+fn facts<T>(
+    workspace: &Workspace,
+    target: &BenchTarget,
+    package_id: &str,
+    using: impl FnOnce(&harness::TargetFacts<'_>) -> Result<T>,
+) -> Result<T> {
+    let (package, target) = workspace.package_and_target(target, package_id)?;
+    let text = |path: &Utf8Path| fs::read_to_string(path).unwrap_or_default();
+    using(&harness::TargetFacts {
+        metadata: workspace.metadata(),
+        package,
+        target,
+        manifest: &text(&package.manifest_path),
+        source: &text(&target.src_path),
+    })
+}
+
+/// The bench targets that were not compiled, because the compiler does not accept them.
+fn unstable_targets(workspace: &Workspace, filter: &TargetFilter) -> Vec<FailedTarget> {
+    let failed = |target: BenchTarget| {
+        let error = Error::new(Exit::Usage, format!("cannot compile bench target {target}"))
+            .cause("its #![feature(…)] needs a nightly toolchain: cargo +nightly rbench");
+        FailedTarget { target, error }
+    };
+    workspace.unstable_targets(filter).into_iter().map(failed).collect()
+}
+
+/// The error of a version if rbench can run none of its bench targets, and the user names none of them.
+pub(super) fn unsupported(
+    project: &Project,
+    Uncompiled { workspace, targets }: &Uncompiled,
+    filter: &TargetFilter,
+) -> Option<Error> {
+    let file = &project.file;
+    let mut unsupported = unstable_targets(workspace, filter);
+    for (target, package_id) in targets {
+        let is_meant = filter.benches.contains(&target.target)
+            || file.harness_of(target).is_some()
+            || file.commands_of(target).next().is_some();
+        let detected = facts(workspace, target, package_id, |facts| harness::detect(facts, None));
+        match detected.err().filter(|error| error.exit() == Exit::Usage && !is_meant) {
+            Some(error) => unsupported.push(FailedTarget { target: target.clone(), error }),
+            None => return None,
+        }
+    }
+    nothing_supported(&unsupported)
 }
 
 /// The words that select a bench target of a version, or a program given by `commands`, after
@@ -387,7 +418,7 @@ impl Listing {
     pub fn choose(&mut self, filter: &Filter) -> Result<()> {
         let all: Vec<Benchmark> =
             self.targets.iter().flat_map(|target| target.benchmarks.clone()).collect();
-        let unsupported = if all.is_empty() { self.nothing_supported() } else { None };
+        let unsupported = if all.is_empty() { nothing_supported(&self.unsupported) } else { None };
         // Where targets failed, the missing benchmarks may be theirs: their errors explain it.
         let is_explained = !self.failures.is_empty();
         let nothing = unsupported.or_else(|| filter.choose(all).err()).filter(|_| !is_explained);
@@ -397,32 +428,6 @@ impl Listing {
         }
         self.targets.retain(|target| !target.benchmarks.is_empty());
         nothing.map_or(Ok(()), Err)
-    }
-
-    /// The error of a command that needs benchmarks, if rbench cannot run the bench targets.
-    fn nothing_supported(&self) -> Option<Error> {
-        let error = match &self.unsupported[..] {
-            [] => return None,
-            [FailedTarget { error, .. }] => return Some(error.clone()),
-            several => several.iter().fold(
-                Error::new(Exit::Usage, "rbench cannot run the bench targets"),
-                |error, FailedTarget { target, error: why }| {
-                    error.cause(format!("{target}: {}", why.reason()))
-                },
-            ),
-        };
-        // Those about programs end with the lines for their target. What another toolchain can compile has none.
-        let (mut tables, mut others) = (Vec::new(), BTreeSet::new());
-        for hint in self.unsupported.iter().flat_map(|one| one.error.hints()) {
-            match hint.find("[[command]]") {
-                Some(at) => tables.push(&hint[at..]),
-                None => drop(others.insert(hint)),
-            }
-        }
-        let programs = (!tables.is_empty())
-            .then(|| format!("measure them as programs, in bench.toml:\n{}", tables.join("\n\n")));
-        let hints = others.into_iter().cloned().chain(programs);
-        Some(hints.fold(error, Error::hint))
     }
 
     /// True if the benchmarks of every target are known.
@@ -435,6 +440,32 @@ impl Listing {
         let mut all = self.failures.iter().chain(&self.unsupported);
         all.find(|failed| failed.target == *target).map(|failed| &failed.error)
     }
+}
+
+/// The error of a command that needs benchmarks, if rbench cannot run the bench targets.
+fn nothing_supported(unsupported: &[FailedTarget]) -> Option<Error> {
+    let error = match unsupported {
+        [] => return None,
+        [FailedTarget { error, .. }] => return Some(error.clone()),
+        several => several.iter().fold(
+            Error::new(Exit::Usage, "rbench cannot run the bench targets"),
+            |error, FailedTarget { target, error: why }| {
+                error.cause(format!("{target}: {}", why.reason()))
+            },
+        ),
+    };
+    // Those about programs end with the lines for their target. What another toolchain can compile has none.
+    let (mut tables, mut others) = (Vec::new(), BTreeSet::new());
+    for hint in unsupported.iter().flat_map(|one| one.error.hints()) {
+        match hint.find("[[command]]") {
+            Some(at) => tables.push(&hint[at..]),
+            None => drop(others.insert(hint)),
+        }
+    }
+    let programs = (!tables.is_empty())
+        .then(|| format!("measure them as programs, in bench.toml:\n{}", tables.join("\n\n")));
+    let hints = others.into_iter().cloned().chain(programs);
+    Some(hints.fold(error, Error::hint))
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use std::{
 
 use super::{
     Runner,
-    listing::{CompiledVersion, ListedTarget, Listing},
+    listing::{CompiledVersion, ListedTarget, Listing, unsupported},
 };
 use rbench_code::{
     elf::{Digest, FunctionSet},
@@ -291,6 +291,29 @@ impl Runner<'_> {
             self.observer.note(&format!("bench target {target} is left out: {reason}{more}"));
         }
         Ok(listed)
+    }
+
+    /// Fails if rbench can run the bench targets of none of these versions. Only of a project of which nothing was compiled
+    /// yet: it takes a second, and listing says the same.
+    pub fn refuse_unsupported<'v>(
+        &self,
+        versions: impl IntoIterator<Item = &'v Version>,
+    ) -> Result<()> {
+        if !self.build_env.has_compiled_nothing() {
+            return Ok(());
+        }
+        let targets = self.settings.filter.targets();
+        let mut last = Ok(());
+        for version in versions {
+            let checkout = self.project.checkout(version, self.build_env.observer)?;
+            let source = source_of(version, &checkout);
+            let unsupported = |uncompiled| unsupported(self.project, &uncompiled, targets);
+            match self.build_env.before_compiling(source, targets, unsupported)?.flatten() {
+                Some(error) => last = Err(error),
+                None => return Ok(()),
+            }
+        }
+        last
     }
 
     /// The selected bench targets of both versions, if each takes long to compile and there are several.

@@ -146,8 +146,11 @@ fn benches_in_a_library_get_the_lines_that_make_them_a_target() {
 fn unsupported_targets_alone_are_an_error_with_lines_for_all() {
     let project = TestProject::of("sums");
     project.add_unsupported_target();
-    let outcome = project.rbench(&["list", "."]).fails_with(2);
     let reasons = ["sums/own: rbench does not run benchmarks of brunch", "sums/work: "];
+    let compared = project.rbench(&["compare", ".", "."]).fails_with(2);
+    compared.assert_stderr_has(&reasons);
+    assert!(!compared.stderr().contains("compiling"), "{}", compared.stderr());
+    let outcome = project.rbench(&["list", "."]).fails_with(2);
     outcome.assert_stderr_has(&reasons);
     let stderr = outcome.stderr();
     let lines = stderr.split("in bench.toml:\n").nth(1).unwrap();
