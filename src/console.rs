@@ -4,6 +4,7 @@
 
 pub mod announcement;
 mod live;
+mod phase;
 
 use std::{
     collections::HashSet,
@@ -19,14 +20,17 @@ use anstream::ColorChoice;
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 use tracing::debug;
 
-use self::live::LiveTable;
+use self::{
+    live::LiveTable,
+    phase::{Display, LONGEST_SILENCE, Phase, Words, progress_bar},
+};
 use crate::{
     builds::{self, Event},
     error::{Context, Exit, Result},
     escape::{escape_untrusted, escape_untrusted_lines},
     log::PRINTED,
     measure,
-    model::{BenchTarget, Benchmark, Incident, Version},
+    model::{Benchmark, Incident, Version},
     report::{PLAIN_COLUMNS, quantity, style},
     secrets, store,
 };
@@ -48,8 +52,8 @@ pub struct Console {
     /// True if warnings get a line, but notes and usual steps do not.
     brief: bool,
     compiling: Mutex<Option<Compiling>>,
-    links: Mutex<Option<ProgressBar>>,
-    traces: Mutex<Option<ProgressBar>>,
+    /// The phase in progress, if its steps are counted.
+    phase: Mutex<Option<Phase>>,
     measuring: Mutex<Option<Executions>>,
     /// What a comparison in progress has shown so far.
     live: Mutex<LiveTable>,
@@ -68,8 +72,7 @@ impl Console {
             quiet,
             brief: false,
             compiling: Mutex::default(),
-            links: Mutex::default(),
-            traces: Mutex::default(),
+            phase: Mutex::default(),
             measuring: Mutex::default(),
             live: Mutex::default(),
             notices: Mutex::default(),
@@ -109,12 +112,10 @@ impl Console {
 
     /// Erases the progress of phases that an error has ended.
     pub fn erase(&self) {
-        let bars = [&self.links, &self.traces].map(Mutex::lock).into_iter().flatten();
-        bars.for_each(|mut bar| *bar = None);
-        if let (Ok(mut compiling), Ok(mut measuring)) =
-            (self.compiling.lock(), self.measuring.lock())
+        if let (Ok(mut compiling), Ok(mut phase), Ok(mut measuring)) =
+            (self.compiling.lock(), self.phase.lock(), self.measuring.lock())
         {
-            (*compiling, *measuring) = (None, None);
+            (*compiling, *phase, *measuring) = (None, None, None);
         }
     }
 
@@ -138,10 +139,7 @@ impl Console {
 
     /// Prints an error, even if progress is switched off. Escapes the text.
     pub fn error(&self, text: &str) {
-        let text = &secrets::text(text.as_bytes());
-        debug!(target: PRINTED, "{text}");
-        // The terminal may have been closed: that is no reason to stop.
-        let _ = writeln!(anstream::stderr(), "{}", escape_untrusted_lines(text));
+        print(text);
     }
 
     /// Asks a question that Enter alone answers with yes. Returns `None` if nobody can answer, because standard input or
@@ -213,16 +211,29 @@ impl Console {
         }
     }
 
-    fn linked(&self, target: &BenchTarget, version: &str, done: usize, of: usize) {
+    /// Shows the progress of a phase after `done` of `of` steps. The first time, none is done. Steps may end in another order
+    /// than they began, and one may be reported after the last.
+    fn advance(&self, words: Words, [done, of]: [usize; 2]) {
+        let Ok(mut phase) = self.phase.lock() else { return };
+        let display = match (self.terminal, self.quiet || self.brief) {
+            (true, _) => Display::Bar,
+            (false, true) => Display::Nowhere,
+            (false, false) => Display::Lines(print),
+        };
+        let begun = match phase.take().filter(|begun| begun.words == words) {
+            Some(begun) if begun.of == of && done > 0 => begun,
+            None if done > 0 => return,
+            _ => Phase::new(words, of, display),
+        };
+        begun.advance(done);
+        *phase = Some(begun).filter(|_| done < of);
+    }
+
+    /// Prints a line about a phase that has ended, where it has no bar.
+    fn ended(&self, line: &str) {
         if !self.terminal {
-            if done == of {
-                let times = quantity::count(of, "time");
-                self.step(&format!("linked {target} of {version} {times}"));
-            }
-            return;
+            self.step(line);
         }
-        let what = || format!("{target} of {version}");
-        advance(&self.links, "     Linking [{bar:26}] {pos}/{len}: {msg}", what, [done, of]);
     }
 }
 
@@ -264,19 +275,20 @@ impl builds::Observer for Console {
             Event::Compiled { version, took: None, .. } => {
                 self.step_once(format!("{version} is already compiled"));
             }
-            Event::CompiledAgain { done, of } if self.terminal => {
-                let what = || "both versions again, to measure the time".to_owned();
-                let template = "   Compiling [{bar:26}] {pos}/{len}: {msg}";
-                advance(&self.links, template, what, [*done, *of]);
-            }
             Event::CompiledAgain { done, of } => {
+                let what = "both versions again, to measure the time".to_owned();
+                self.advance(Words { doing: "compiling", what, units: "times" }, [*done, *of]);
                 if done == of && *of > 0 {
                     let times = quantity::count(*of, "time");
-                    self.step(&format!("compiled both versions again: {times}"));
+                    self.ended(&format!("compiled both versions again: {times}"));
                 }
             }
             Event::Linked { target, version, done, of } => {
-                self.linked(target, version, *done, *of);
+                let what = format!("{target} of {version}");
+                if done == of {
+                    self.ended(&format!("linked {what} {}", quantity::count(*of, "time")));
+                }
+                self.advance(Words { doing: "linking", what, units: "times" }, [*done, *of]);
             }
             Event::Locked(path) => self.line(&format!(
                 "waiting for another rbench process in this repository ({})",
@@ -332,49 +344,33 @@ impl measure::Observer for Console {
         ));
     }
 
-    fn traced(&self, version: &Version, done: usize, of: usize) {
-        if !self.terminal {
-            if done == of && of > 0 {
-                let benchmarks = quantity::count(of, "benchmark");
-                self.step_once(format!("traced {benchmarks} of {version}"));
-            }
-            return;
-        }
-        let what = || version.to_string();
-        advance(&self.traces, "     Tracing [{bar:26}] {pos}/{len}: {msg}", what, [done, of]);
+    fn listed(&self, version: &Version, done: usize, of: usize) {
+        let what = format!("the benchmarks of {version}");
+        self.advance(Words { doing: "listing", what, units: "bench targets" }, [done, of]);
     }
+
+    fn traced(&self, version: &Version, done: usize, of: usize) {
+        let what = version.to_string();
+        self.advance(Words { doing: "tracing", what, units: "benchmarks" }, [done, of]);
+        if !self.terminal && done == of && of > 0 {
+            let benchmarks = quantity::count(of, "benchmark");
+            self.step_once(format!("traced {benchmarks} of {version}"));
+        }
+    }
+}
+
+/// Prints one or more lines on standard error. Escapes the text.
+fn print(text: &str) {
+    let text = &secrets::text(text.as_bytes());
+    debug!(target: PRINTED, "{text}");
+    // The terminal may have been closed: that is no reason to stop.
+    let _ = writeln!(anstream::stderr(), "{}", escape_untrusted_lines(text));
 }
 
 /// The columns and lines of the terminal of standard error.
 fn terminal_size() -> (u16, u16) {
     let size = terminal_size::terminal_size_of(std::io::stderr());
     size.map_or((80, 24), |(width, height)| (width.0, height.0))
-}
-
-/// Draws the bar of a phase on a terminal after `done` of `of` steps, and erases it after the last one. Steps may end in
-/// another order than they began.
-fn advance(
-    bar: &Mutex<Option<ProgressBar>>,
-    template: &str,
-    what: impl Fn() -> String,
-    [done, of]: [usize; 2],
-) {
-    let Ok(mut bar) = bar.lock() else { return };
-    let shown = bar.get_or_insert_with(|| {
-        progress_bar(template, of).with_message(escape_untrusted(&what()).into_owned())
-    });
-    shown.set_position(shown.position().max(done as u64));
-    if done == of {
-        shown.finish_and_clear();
-        *bar = None;
-    }
-}
-
-fn progress_bar(template: &str, of: usize) -> ProgressBar {
-    let style = ProgressStyle::with_template(template);
-    let bar = ProgressBar::new(of as u64).with_finish(ProgressFinish::AndClear);
-    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-    bar
 }
 
 /// True for an empty line, `y` and `yes`.
@@ -480,8 +476,6 @@ struct Lines {
 impl Lines {
     /// The line to print after `done` executions and this time, if one is due.
     fn line(&mut self, done: usize, elapsed: Duration) -> Option<String> {
-        /// A user, or a CI service, takes a longer one for a hang.
-        const LONGEST_SILENCE: Duration = Duration::from_secs(20);
         let count = self.count;
         if done == count && count > 0 {
             return Some(format!(

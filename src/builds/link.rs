@@ -234,11 +234,16 @@ impl Linkable {
         pool.install(|| {
             let found: Vec<_> = seeds.par_iter().map(|seed| self.find(*seed, builds)).collect();
             let of = found.iter().filter(|found| found.is_none()).count();
-            let make = |seed: LayoutSeed| {
-                let build = self.make(seed, builds)?;
-                let done = done.fetch_add(1, Ordering::Relaxed) + 1;
+            let linked = |done| {
                 let target = &self.target;
                 observer.build_event(&Event::Linked { target, version, done, of });
+            };
+            if of > 0 {
+                linked(0);
+            }
+            let make = |seed: LayoutSeed| {
+                let build = self.make(seed, builds)?;
+                linked(done.fetch_add(1, Ordering::Relaxed) + 1);
                 Ok(build)
             };
             let pairs = found.into_par_iter().zip(seeds);

@@ -32,8 +32,9 @@ pub fn run(args: &ExecArgs) -> Result<Exit> {
     let build_env = project.build_env(settings.compile, &console)?;
     build_env.share_lock_with_setups()?;
     let conditions = Conditions { setups: Some(project.file.setups()), ..conditions };
-    let version = ListedVersion::new(&project, &build_env, version, &filter, &conditions)?
-        .with_benchmarks()?;
+    let version =
+        ListedVersion::new(&project, &build_env, version, &filter, (&conditions, &console))?
+            .with_benchmarks()?;
     let listing = &version.listing;
     let (target, benchmarks) =
         if args.whole_target { only_target(listing)? } else { only_benchmark(listing)? };

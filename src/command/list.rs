@@ -28,8 +28,9 @@ pub fn run(args: &ListArgs) -> Result<Exit> {
     let version = project.repository.resolve(&args.revision);
     let version = args.given.revision_or_filter(version, "list", &["."], &args.revision)?;
     let build_env = project.build_env(settings.compile, &console)?;
-    let version = ListedVersion::new(&project, &build_env, version, &filter, &conditions)?
-        .with_benchmarks()?;
+    let version =
+        ListedVersion::new(&project, &build_env, version, &filter, (&conditions, &console))?
+            .with_benchmarks()?;
     for FailedTarget { error, .. } in &version.listing.failures {
         console.error(&format!("error: {error}"));
     }

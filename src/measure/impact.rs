@@ -84,6 +84,7 @@ impl Runner<'_> {
     ) -> Result<BTreeSet<BenchTarget>> {
         let files = self.files(versions);
         let mut without = BTreeSet::new();
+        let (mut done, count) = (0, benchmarks.len());
         for target in targets_of(benchmarks) {
             let own = benchmarks.iter().filter(|benchmark| benchmark.bench_target() == target);
             let own: Vec<&Benchmark> = own.collect();
@@ -106,7 +107,10 @@ impl Runner<'_> {
                 continue;
             }
             let phase = info_span!("trace", version = %versions[0].version, together = own.len());
+            self.observer.traced(&versions[0].version, done, count);
             let traces = phase.in_scope(|| self.trace_together(&base, &own))?;
+            done += own.len();
+            self.observer.traced(&versions[0].version, done, count);
             let Some(traces) = traces else { continue };
             let has_none = |trace: &Trace| {
                 let traces = [trace, &head.with_own_files(trace)];

@@ -89,15 +89,23 @@ impl ListedTarget {
 }
 
 impl CompiledVersion<'_> {
-    /// Lists all benchmarks. A target that cannot be listed is recorded in the listing.
-    pub fn list(&self, filter: &TargetFilter, conditions: &Conditions<'_>) -> Result<Listing> {
+    /// Lists all benchmarks. A target that cannot be listed is recorded in the listing. Calls `listed` with the numbers of
+    /// listed and of all targets before the first and after each.
+    pub fn list(
+        &self,
+        filter: &TargetFilter,
+        conditions: &Conditions<'_>,
+        listed: &dyn Fn(usize, usize),
+    ) -> Result<Listing> {
         let mut listing = Listing {
             targets: Vec::new(),
             failures: Vec::new(),
             unsupported: unstable_targets(self.workspace, filter),
             empty: Vec::new(),
         };
-        for compiled in &self.compilation.record.targets {
+        let all = &self.compilation.record.targets;
+        for (done, compiled) in all.iter().enumerate() {
+            listed(done, all.len());
             match self.list_target(compiled, conditions) {
                 Ok((targets, rest)) => {
                     let target = compiled.target.clone();
@@ -124,6 +132,7 @@ impl CompiledVersion<'_> {
                 }
             }
         }
+        listed(all.len(), all.len());
         Ok(listing)
     }
 

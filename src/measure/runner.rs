@@ -247,6 +247,9 @@ pub trait Observer: builds::Observer + store::Observer {
     /// At the pace of the first executions, all of them take this long, which is much longer than planned.
     fn takes_longer(&self, expected: Duration);
 
+    /// The benchmarks of `done` bench targets of `of` are listed in a version. Called before the first and after each.
+    fn listed(&self, version: &Version, done: usize, of: usize);
+
     /// `done` benchmarks of `of` are traced in a version. Called before the first and after each.
     fn traced(&self, version: &Version, done: usize, of: usize);
 

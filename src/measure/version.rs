@@ -9,7 +9,7 @@ use std::{
 };
 
 use super::{
-    Runner,
+    Observer, Runner,
     listing::{CompiledVersion, ListedTarget, Listing, unsupported},
 };
 use rbench_code::{
@@ -61,7 +61,7 @@ impl ListedVersion {
         build_env: &BuildEnv<'_>,
         version: Version,
         filter: &Filter,
-        conditions: &Conditions<'_>,
+        (conditions, observer): (&Conditions<'_>, &dyn Observer),
     ) -> Result<Self> {
         let _phase = info_span!("version", "{version}").entered();
         let checkout =
@@ -80,9 +80,9 @@ impl ListedVersion {
             settings: &build_env.settings,
             project,
         };
-        let listing =
-            info_span!("list").in_scope(|| compiled.list(filter.targets(), conditions))?;
-        let mut listing = listing;
+        let listed = |done, of| observer.listed(&version, done, of);
+        let mut listing =
+            info_span!("list").in_scope(|| compiled.list(filter.targets(), conditions, &listed))?;
         let chosen = listing.choose(filter);
         let nothing = match compilation.record.targets[..] {
             [] => Some(workspace.nothing_to_build(filter.targets(), &version.to_string())),
@@ -284,7 +284,8 @@ impl Runner<'_> {
     pub fn list_any(&self, version: Version) -> Result<ListedVersion> {
         let filter = &self.settings.filter;
         let (project, build_env) = (self.project, &self.build_env);
-        let listed = ListedVersion::new(project, build_env, version, filter, &self.conditions)?;
+        let watched = (&self.conditions, self.observer);
+        let listed = ListedVersion::new(project, build_env, version, filter, watched)?;
         for FailedTarget { target, error } in &listed.listing.unsupported {
             let more = if error.hints().is_empty() { "" } else { "; see `cargo rbench list`" };
             let reason = error.reason();

@@ -1,6 +1,11 @@
 //! The log of a run has enough to analyse a failure elsewhere, and no secret.
 
-use std::fs;
+use std::{
+    fs,
+    io::{BufRead as _, BufReader},
+};
+
+use rustix::process::{Pid, Signal, kill_process};
 
 use crate::support::{TestProject, rbench::Outcome};
 
@@ -77,4 +82,22 @@ fn log_lines_are_printed_only_on_request() {
     assert_eq!(list(&["-q"]).env("RBENCH_LOG", "debug").ok().stderr(), "");
     let refused = list(&[]).env("RBENCH_LOG", "cargo_rbench=loud").fails_with(2);
     refused.assert_stderr_has(&["cannot use RBENCH_LOG=cargo_rbench=loud"]);
+}
+
+#[test]
+fn phase_that_takes_long_says_how_far_it_is() {
+    let project = TestProject::of("counted");
+    let slow = "{\n        std::thread::sleep(std::time::Duration::from_secs(25));\n        \
+                bencher.iter(counted::changing)\n    }";
+    project.replace("benches/work.rs", "bencher.iter(counted::changing)", slow);
+    project.commit("Sleep in the set-up");
+    project.replace("src/lib.rs", "u64 = 1_000", "u64 = 2_000");
+    let mut child = project.rbench(&["diff", "HEAD", ".", "--by-benchmark"]).start();
+    let lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+    let mut of_phases = lines.filter(|line| line.starts_with("still "));
+    let line = of_phases.next().expect("a line while the first benchmark is traced");
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    child.wait().unwrap();
+    assert!(line.starts_with("still tracing HEAD"), "{line}");
+    assert!(line.ends_with(", 20 s: 0 of 2 benchmarks"), "{line}");
 }

@@ -27,6 +27,7 @@ impl store::Observer for Silent {
 }
 
 impl Observer for Silent {
+    fn listed(&self, _: &cargo_rbench::model::Version, _: usize, _: usize) {}
     fn traced(&self, _: &cargo_rbench::model::Version, _: usize, _: usize) {}
 
     fn executed(&self, _: usize, _: usize) {}
