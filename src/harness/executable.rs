@@ -13,7 +13,9 @@ use signal_hook::low_level::signal_name;
 use crate::{
     error::{Error, Exit, Result},
     escape::escape_untrusted,
-    model::{BenchTarget, Execution, ExecutionRequest, Incident, Name, Schedule, Series, Setups},
+    model::{
+        BenchTarget, Execution, ExecutionRequest, Incident, Name, Outcome, Schedule, Series, Setups,
+    },
     process::{
         self, Ended, Ending, Interrupt, Invocation, Limits, Output,
         counting::{Counting, allocations},
@@ -87,6 +89,9 @@ impl<'c> Conditions<'c> {
         process::Scratch::new().map(drop)
     }
 }
+
+/// The reason why several benchmarks of one process cannot be observed together.
+pub(super) const NOT_ALL: &str = "not all of these benchmarks were executed";
 
 #[derive(Clone, Copy)]
 pub(super) enum Purpose<'p> {
@@ -354,6 +359,15 @@ pub(super) fn measured(
         alone: None,
         incidents: incidents(ended),
         resources: ended.resources.clone(),
+    }
+}
+
+/// The outcome of a process that executed benchmarks without measuring them, if it executed all of them to their end.
+pub(super) fn observed(has_all: bool, request: &ExecutionRequest, ended: &Ended) -> Outcome {
+    if has_all && ended.ending == Ending::Exited(0) {
+        Outcome::Measured(measured(request, Vec::new(), ended))
+    } else {
+        Outcome::Skipped(NOT_ALL.to_owned())
     }
 }
 

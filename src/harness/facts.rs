@@ -11,8 +11,6 @@ pub struct HarnessFacts {
     pub takes_iterations: bool,
     /// The measurements of an execution that finds the iterations; those of the request if absent.
     pub tuning_measurements: Option<usize>,
-    /// The iterations with which several benchmarks are observed in one process; found by the harness if absent.
-    pub observed_iterations: Option<u64>,
     /// True if one process can measure several benchmarks. Others cannot, or need the iterations found for each.
     pub executes_together: bool,
     /// True if the clock decides how much is executed, and a benchmark's own code can ask for more time than requested.
@@ -40,7 +38,6 @@ impl HarnessFacts {
     pub const DEFAULT: Self = Self {
         takes_iterations: false,
         tuning_measurements: None,
-        observed_iterations: None,
         executes_together: false,
         may_ask_for_time: false,
         traced_slowness: 1,

@@ -20,6 +20,7 @@ mod setup;
 
 use std::{fmt, time::Duration};
 
+use self::executable::NOT_ALL;
 pub use self::{
     allocations::count_allocations,
     command::Command,
@@ -40,9 +41,6 @@ use crate::{
     error::{Error, Exit, Result},
     model::{ExecutionRequest, HarnessKind, Metric, Name, Outcome, Series},
 };
-
-/// The reason why several benchmarks of one process cannot be observed together.
-const NOT_ALL: &str = "not all of these benchmarks gave a measurement";
 
 /// The measurements by clock readings, in order: the whole nanoseconds and the iterations of each, at least one.
 fn series_of_readings(measured: &[(i64, u64)]) -> Series {
@@ -118,23 +116,16 @@ pub trait Harness: fmt::Debug + Send + Sync {
             .hint("execute each in a separate process"))
     }
 
-    /// Runs `benchmarks` one after the other in a single process, only to see what they execute and read. The outcome is
-    /// that of the last one, if each gave a measurement.
+    /// Runs one iteration of each of `benchmarks`, one after the other in a single process, only to see what they read. The
+    /// outcome has no measurements.
     fn observe_together(
         &self,
-        executable: &Executable,
-        benchmarks: &[Name],
-        request: &ExecutionRequest,
-        conditions: &Conditions<'_>,
+        _: &Executable,
+        _: &[Name],
+        _: &ExecutionRequest,
+        _: &Conditions<'_>,
     ) -> Result<Outcome> {
-        let mut last = Outcome::Skipped(NOT_ALL.to_owned());
-        for outcome in self.execute_together(executable, benchmarks, request, conditions)? {
-            last = outcome?;
-            if let Outcome::Skipped(_) = last {
-                break;
-            }
-        }
-        Ok(last)
+        Ok(Outcome::Skipped(NOT_ALL.to_owned()))
     }
 
     /// Least time of the warm-up and measurements of one execution.

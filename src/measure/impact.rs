@@ -74,7 +74,7 @@ impl Runner<'_> {
     /// together, read nothing that differs. They need no traces of each benchmark: most commits
     /// have no effect on most targets, and a target may have a thousand benchmarks.
     ///
-    /// Each executes only a few iterations. So if any file differs, benchmarks that read files of the version at all
+    /// Each executes only one iteration. So if any file differs, benchmarks that read files of the version at all
     /// are traced one by one.
     fn without_impact(
         &self,

@@ -157,8 +157,8 @@ impl Runner<'_> {
         Ok(traces.into_iter().flatten().collect())
     }
 
-    /// Traces of all these benchmarks of a target together, each of several that are executed one
-    /// after the other in one process, which takes hardly longer than one of them alone. `None` if
+    /// Traces of all these benchmarks of a target together, each of several of which one iteration is executed, one
+    /// after the other in one process. `None` if
     /// that cannot be done, or shows less than each benchmark by itself.
     ///
     /// They have files and variables, and no functions: those are the same where this is used, and threads that wait for
@@ -173,21 +173,16 @@ impl Runner<'_> {
     ) -> Result<Option<Vec<Trace>>> {
         let mut traces = Vec::new();
         let Some(first) = benchmarks.first() else { return Ok(None) };
-        let alone = self.traced_subject(of, first, false)?;
+        let target = of.version.listed_target(first)?;
+        let executable = Executable { path: of.listed.path.clone(), ..target.executable.clone() };
+        let request = self.settings.efforts.for_benchmark(first).request();
+        let request = ExecutionRequest { warm_up: WARM_UP, min_time: WARM_UP, ..request };
         let Ok(tracer) = Tracer::of_inputs(of, self.conditions) else { return Ok(None) };
-        let request = ExecutionRequest {
-            measurements: 1,
-            warm_up: WARM_UP,
-            min_time: WARM_UP,
-            // Those of the first are not those of the others.
-            iterations: alone.harness.facts().observed_iterations,
-            ..alone.request.clone()
-        };
         for names in by_length_of_ids(benchmarks) {
             self.conditions.interrupt.stop_between_executions()?;
-            let Traced { trace, .. } = tracer.execute(SLOWNESS, |conditions| {
-                let Subject { harness, executable, .. } = &alone;
-                harness.observe_together(executable, &names, &request, conditions)
+            // One iteration need not hurry, and each reading of a clock that hurries stops the process.
+            let Traced { trace, .. } = tracer.execute(1, |conditions| {
+                target.harness.observe_together(&executable, &names, &request, conditions)
             })?;
             if trace.is_none() {
                 return Ok(None);

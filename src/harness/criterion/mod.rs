@@ -23,7 +23,7 @@ use self::{
 use super::{
     Conditions, Executable, Harness, HarnessFacts,
     counted::Clock,
-    executable::{NO_SUCH_ID, Process, incidents, measured, unsuccessful},
+    executable::{NO_SUCH_ID, Process, incidents, measured, observed, unsuccessful},
 };
 use crate::{
     error::{Context, Error, Exit, Result},
@@ -166,6 +166,26 @@ impl Harness for Criterion {
                 .map_err(|reason| run.process.error_of(benchmark, &reason, &run.ended))
         };
         Ok(benchmarks.iter().map(result).collect())
+    }
+
+    fn observe_together(
+        &self,
+        executable: &Executable,
+        benchmarks: &[Name],
+        request: &ExecutionRequest,
+        conditions: &Conditions<'_>,
+    ) -> Result<Outcome> {
+        // A test executes each once, whatever times its group sets.
+        let mut arguments = vec!["--test".into()];
+        arguments.extend(self.arguments(benchmarks, request));
+        let mut process =
+            executable.execution(benchmarks, arguments, Duration::ZERO, (request, conditions));
+        let scratch = Scratch::new()?;
+        process.invocation.variables.push(("CRITERION_HOME".into(), scratch.path().into()));
+        let ended = process.run_for_list(conditions)?;
+        let output = ended.output.to_string();
+        let tested = output.lines().filter(|line| line.starts_with("Testing ")).count();
+        Ok(observed(tested == benchmarks.len(), request, &ended))
     }
 }
 

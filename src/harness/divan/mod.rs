@@ -27,17 +27,17 @@ use cargo_metadata::semver::Version;
 
 use self::{
     samples::{bounds, readings_per_sample},
-    table::{Leaf, Row, ignored, leaves, row, rows, unregistered},
+    table::{Leaf, Row, ignored, leaves, row, unregistered},
 };
 use super::{
-    Conditions, Executable, Harness, HarnessFacts, NOT_ALL,
+    Conditions, Executable, Harness, HarnessFacts,
     counted::{counted_by, counts_from_pairs},
-    executable::{Process, measured},
+    executable::{Process, measured, observed},
 };
 use crate::{
     error::{Error, Exit, Result},
     model::{ExecutionRequest, HarnessKind, Incident, Name, Outcome},
-    process::{Ending, Output, counting::STEP, interleaving::InterleavedProcess},
+    process::{Output, counting::STEP, interleaving::InterleavedProcess},
 };
 
 /// Divan of one version.
@@ -189,21 +189,16 @@ impl Harness for Divan {
         request: &ExecutionRequest,
         conditions: &Conditions<'_>,
     ) -> Result<Outcome> {
-        let not_all = || Ok(Outcome::Skipped(NOT_ALL.to_owned()));
-        let [first, others @ ..] = benchmarks else { return not_all() };
-        let mut arguments = arguments(first, 1, request.iterations);
-        arguments.extend(others.iter().map(|one| OsString::from(in_divan(one).0)));
-        let work = self.least_time(request);
-        let process = executable.execution(benchmarks, arguments, work, (request, conditions));
+        // A test executes each once, with every number of threads.
+        let mut arguments =
+            ["--test", "--color", "never", "--exact", "--"].map(OsString::from).to_vec();
+        arguments.extend(benchmarks.iter().map(|one| OsString::from(in_divan(one).0)));
+        let process =
+            executable.execution(benchmarks, arguments, Duration::ZERO, (request, conditions));
         let ended = process.run_for_list(conditions)?;
-        let rows = rows(&ended.output);
-        match rows.last() {
-            // A benchmark has a line for each of its thread counts, and the flag has only one of them.
-            Some(last) if rows.len() == benchmarks.len() && ended.ending == Ending::Exited(0) => {
-                Ok(Outcome::Measured(measured(request, vec![last.series(1)], &ended)))
-            }
-            _ => not_all(),
-        }
+        let tested = names(leaves(&ended.output));
+        let has_all = benchmarks.iter().all(|one| tested.iter().any(|other| other.id == one.id));
+        Ok(observed(has_all, request, &ended))
     }
 }
 

@@ -71,7 +71,7 @@ pub(super) fn row(output: &Output, id: &str) -> Result<Row, String> {
 }
 
 /// All lines with measurements.
-pub(super) fn rows(output: &Output) -> Vec<Row> {
+fn rows(output: &Output) -> Vec<Row> {
     let text = output.to_string();
     let width = text.lines().find_map(first_width);
     text.lines().filter_map(|line| cells(line, width)).collect()

@@ -11,9 +11,9 @@ use serde_json::Value;
 
 use self::samples::{LONGER, MEASUREMENTS, measured_time, measurements};
 use super::{
-    Conditions, Executable, Harness, HarnessFacts, NOT_ALL,
+    Conditions, Executable, Harness, HarnessFacts,
     counted::{counted_by, counts_from_libtest},
-    executable::{Process, measured},
+    executable::{Process, measured, observed},
 };
 use crate::{
     error::Result,
@@ -115,17 +115,16 @@ impl Harness for Libtest {
         request: &ExecutionRequest,
         conditions: &Conditions<'_>,
     ) -> Result<Outcome> {
-        let (arguments, work) = (arguments(benchmarks), self.least_time(request));
-        let process = executable.execution(benchmarks, arguments, work, (request, conditions));
+        // Without `--bench`, each is a test that executes it once.
+        let mut arguments = arguments(benchmarks);
+        arguments.retain(|argument| argument != "--bench");
+        arguments.insert(0, "--test-threads=1".into());
+        let process =
+            executable.execution(benchmarks, arguments, Duration::ZERO, (request, conditions));
         let ended = process.run_for_list(conditions)?;
-        let medians: Vec<f64> = all_events(&ended.output).iter().filter_map(median_of).collect();
-        match medians.last() {
-            Some(last) if medians.len() == benchmarks.len() => {
-                let series = summary(*last, Vec::new());
-                Ok(Outcome::Measured(measured(request, vec![series], &ended)))
-            }
-            _ => Ok(Outcome::Skipped(NOT_ALL.to_owned())),
-        }
+        let is_success = |event: &Value| event["type"] == "test" && event["event"] == "ok";
+        let executed = all_events(&ended.output).into_iter().filter(is_success).count();
+        Ok(observed(executed == benchmarks.len(), request, &ended))
     }
 }
 

@@ -16,7 +16,7 @@ use self::protocol::{Answer, Measured};
 use super::{
     Conditions, Executable, Harness, HarnessFacts,
     counted::Clock,
-    executable::{NO_SUCH_ID, Process, measured, printable_lines, unsuccessful},
+    executable::{NO_SUCH_ID, Process, measured, observed, printable_lines, unsuccessful},
 };
 use crate::{
     error::Result,
@@ -38,9 +38,6 @@ impl Harness for Native {
         HarnessFacts {
             takes_iterations: true,
             tuning_measurements: Some(1),
-            // To find them, it would read the clock 200 times, each of which stops a traced process; and its warm-up
-            // executes as much.
-            observed_iterations: Some(1),
             executes_together: true,
             counting_allocations: (3, Some(3)),
             ..HarnessFacts::DEFAULT
@@ -86,6 +83,23 @@ impl Harness for Native {
                 .map_err(|reason| query.process.error_of(benchmark, &reason, &ended))
         };
         Ok(benchmarks.iter().map(result).collect())
+    }
+
+    fn observe_together(
+        &self,
+        executable: &Executable,
+        benchmarks: &[Name],
+        request: &ExecutionRequest,
+        conditions: &Conditions<'_>,
+    ) -> Result<Outcome> {
+        let once = ExecutionRequest { measurements: 1, iterations: Some(1), ..request.clone() };
+        let query = Query::execution(executable, benchmarks, &once, conditions)?;
+        let (answer, ended) = query.run(conditions)?;
+        let is_executed = |one: &Name| {
+            let outcome = outcome(&answer, one, &once, (&ended, Clock::new(conditions)));
+            matches!(outcome, Ok(Outcome::Measured(_)))
+        };
+        Ok(observed(benchmarks.iter().all(is_executed), &once, &ended))
     }
 }
 

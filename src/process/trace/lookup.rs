@@ -171,12 +171,13 @@ fn process_path(tid: Tid, path: PathBuf) -> PathBuf {
     }
 }
 
-/// The filter's instructions for the kernel. Call it before a fork, since it allocates.
-pub(super) fn filter() -> Vec<sock_filter> {
+/// The filter's instructions for the kernel; `with_waits` also stops at calls that wait for a deadline. Call it before a
+/// fork, since it allocates.
+pub(super) fn filter(with_waits: bool) -> Vec<sock_filter> {
     let is = |value, jump| if_equal(value, jump, 0);
     let mut program = vec![load(OF_ARCHITECTURE), is(ARCHITECTURE, 1)];
     program.push(end(libc::SECCOMP_RET_ALLOW));
-    program.extend(WAITS.iter().flat_map(stop_at));
+    program.extend(WAITS.iter().filter(|_| with_waits).flat_map(stop_at));
     program.extend(PRIVATE_IF.iter().flat_map(allow_if));
     program.push(load(NUMBER));
     let private = || PRIVATE.iter().filter_map(|number| u32::try_from(*number).ok());

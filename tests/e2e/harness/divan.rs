@@ -169,21 +169,18 @@ fn several_benchmarks_in_one_process_are_rejected() {
 }
 
 #[test]
-fn benchmarks_are_observed_together_only_if_all_give_a_measurement() {
+fn benchmarks_are_observed_together_only_if_all_are_executed() {
     let interrupt = Interrupt::new().unwrap();
     let conditions = Conditions::new(&interrupt);
-    let observed = |executable: &Executable, ids: &[&str]| {
-        let names: Vec<Name> = ids.iter().map(|id| Name::plain(*id)).collect();
-        let outcome = divan().observe_together(executable, &names, &request(1), &conditions);
+    let observed = |executable: &Executable, names: &[Name]| {
+        let outcome = divan().observe_together(executable, names, &request(1), &conditions);
         matches!(outcome.unwrap(), Outcome::Measured(_))
     };
     let executable = DIVAN.executable("same");
-    let all = ["same::count::1024", "same::count::64", ODD, "same::sum"];
+    let all = ["same::count::1024", "same::count::64", ODD, "same::sum"].map(Name::plain);
     assert!(observed(executable, &all));
-    assert!(!observed(executable, &[&all[..], &["same::none"]].concat()));
-    // Each thread count is a line.
+    assert!(!observed(executable, &[&all[..], &[Name::plain("same::none")]].concat()));
     let threads = DIVAN.executable("threads");
-    let ids = ids(&divan(), threads);
-    let several: Vec<&str> = ids.iter().filter(|id| id.contains("/t=")).map(|id| &**id).collect();
-    assert!(!several.is_empty() && !observed(threads, &several), "{ids:?}");
+    let several = divan().list(threads, &conditions).unwrap();
+    assert!(several.iter().any(|name| name.id.contains("/t=")) && observed(threads, &several));
 }
