@@ -6,6 +6,7 @@ use super::{
     Event, Outcome, Warning,
     audit::Audit,
     counts::{self, Counts},
+    decide,
     earlier::EarlierResults,
     explanations,
     request::{Benchmarks, Request},
@@ -102,7 +103,8 @@ impl PairMeasurement<'_, '_> {
         let Session { runner, observer, .. } = session;
         let absent = self.absent()?;
         let mut outcome = self.known(&absent)?;
-        let chosen = self.selection(&mut outcome.warnings)?;
+        let mut chosen = self.selection(&mut outcome.warnings)?;
+        let failed = if request.only_plan { Vec::new() } else { self.failed(&mut chosen)? };
         let mut parts = self.parts(&chosen)?;
         self.announce(&chosen, &parts);
         if request.only_plan {
@@ -116,6 +118,7 @@ impl PairMeasurement<'_, '_> {
             outcome.warnings.push(Warning::SecretsPassed { names });
         }
         if chosen.common.is_empty() {
+            outcome.rows = failed;
             return Ok(outcome);
         }
         let builds = self.link(&chosen, &parts, &mut outcome.warnings)?;
@@ -130,7 +133,7 @@ impl PairMeasurement<'_, '_> {
         let row = |(benchmark, skip_reason): &(Benchmark, SkipReason)| {
             DecidedRow::without_metric(benchmark, Verdict::from(*skip_reason))
         };
-        let mut rows: Vec<DecidedRow> = unmeasured.iter().map(row).collect();
+        let mut rows: Vec<DecidedRow> = unmeasured.iter().map(row).chain(failed).collect();
         let earlier = self.experiments.len();
         for mut part in parts {
             rows.append(&mut part.rows);
@@ -266,6 +269,18 @@ impl PairMeasurement<'_, '_> {
             Benchmarks::All => Selection::new(runner, versions, true, warnings),
             Benchmarks::These(benchmarks) => Ok(Selection::from_benchmarks(benchmarks.clone())),
         }
+    }
+
+    /// The rows of benchmarks that fail, which are then left out.
+    fn failed(&self, chosen: &mut Selection) -> Result<Vec<DecidedRow>> {
+        let runner = &self.session.runner;
+        let Some((experiment, failed)) = runner.record_failing(self.versions, &chosen.failing)?
+        else {
+            return Ok(Vec::new());
+        };
+        let rows = decide::decide_rows(runner, self.verdicts, experiment, &failed)?;
+        chosen.leave_out(&failed);
+        Ok(rows)
     }
 
     /// The stored results and the remaining measurements, for each kind of metrics.

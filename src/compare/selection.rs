@@ -1,6 +1,6 @@
 //! Selects the benchmarks of two versions to measure: those on which the changes have an impact.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, mem};
 
 use rbench_code::{
     elf::{FunctionDiff, FunctionSet},
@@ -27,6 +27,8 @@ pub struct Selection {
     functions: Vec<(BenchTarget, FunctionDiff)>,
     /// The bench targets whose executables are the same program in both versions.
     identical: BTreeSet<BenchTarget>,
+    /// Those to measure that fail under the tracer in some version.
+    pub failing: Vec<Benchmark>,
 }
 
 impl Selection {
@@ -50,12 +52,12 @@ impl Selection {
         warnings: &mut Vec<Warning>,
     ) -> Result<Self> {
         let functions = functions_that_differ(runner, versions, warnings);
-        let Impacts { benchmarks: impacts, identical } =
+        let Impacts { benchmarks: impacts, identical, failing } =
             runner.impact(versions, &functions, &common, all)?;
         let is_measured = |(_, impact): &(&Benchmark, &Impact)| all || !impact.is_nothing();
         let measured = common.iter().zip(&impacts).filter(is_measured);
         let measured = measured.map(|(benchmark, _)| benchmark.clone()).collect();
-        Ok(Self { common, measured, impacts, functions, identical })
+        Ok(Self { common, measured, impacts, functions, identical, failing })
     }
 
     /// Selects all of these benchmarks, without impact analysis.
@@ -67,7 +69,22 @@ impl Selection {
             impacts: Vec::new(),
             functions: Vec::new(),
             identical: BTreeSet::new(),
+            failing: Vec::new(),
         }
+    }
+
+    /// Leaves out benchmarks, which are then neither linked nor measured nor skipped.
+    pub fn leave_out(&mut self, benchmarks: &[Benchmark]) {
+        let common = mem::take(&mut self.common).into_iter();
+        let mut impacts = mem::take(&mut self.impacts).into_iter();
+        for benchmark in common {
+            let impact = impacts.next();
+            if !benchmarks.contains(&benchmark) {
+                self.common.push(benchmark);
+                self.impacts.extend(impact);
+            }
+        }
+        self.measured.retain(|one| !benchmarks.contains(one));
     }
 
     /// The impact of the changes on one of the common benchmarks.

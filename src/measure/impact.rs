@@ -14,7 +14,9 @@ use rbench_code::{
 use tracing::{debug, info_span};
 
 use super::{
-    ListedTarget, ListedVersion, Runner, outside::KnownOutside, trace::Traceable,
+    ListedTarget, ListedVersion, Runner,
+    outside::KnownOutside,
+    trace::{Traceable, has_failed},
     version::VersionFiles,
 };
 use crate::{
@@ -46,7 +48,7 @@ impl Runner<'_> {
         let has_none = |benchmark: &Benchmark| without.contains(&benchmark.bench_target());
         let rest: Vec<Benchmark> =
             benchmarks.iter().filter(|one| !has_none(one)).cloned().collect();
-        let Impacts { benchmarks: impacts, mut identical } =
+        let Impacts { benchmarks: impacts, mut identical, failing } =
             self.impact_on_each(versions, functions, &rest, complete)?;
         let is_identical = |target: &&BenchTarget| have_same_variables(versions, target);
         identical.extend(without.iter().filter(is_identical).cloned());
@@ -55,7 +57,8 @@ impl Runner<'_> {
             let traced = if has_none(benchmark) { None } else { impacts.next() };
             traced.unwrap_or_default()
         };
-        Ok(Impacts { benchmarks: benchmarks.iter().map(of_benchmark).collect(), identical })
+        let benchmarks = benchmarks.iter().map(of_benchmark).collect();
+        Ok(Impacts { benchmarks, identical, failing })
     }
 
     /// The most that a process may do with a file that differs between the versions; `None` if none differs.
@@ -167,7 +170,9 @@ impl Runner<'_> {
             );
             all.push(impact);
         }
-        Ok(Impacts { benchmarks: all, identical })
+        let fails = |index: &usize| traced.iter().any(|one| has_failed(&one.traces[*index]));
+        let failing = (0..benchmarks.len()).filter(fails).map(|index| benchmarks[index].clone());
+        Ok(Impacts { benchmarks: all, identical, failing: failing.collect() })
     }
 
     /// The reason why a set-up may do something else in each version that no trace shows: a server answers, or what it
@@ -259,6 +264,8 @@ pub struct Impacts {
     pub benchmarks: Vec<Impact>,
     /// The bench targets whose executables are the same program in both versions.
     pub identical: BTreeSet<BenchTarget>,
+    /// The benchmarks that fail under the tracer in some version.
+    pub failing: Vec<Benchmark>,
 }
 
 /// The traces of benchmarks in a version, in their order.

@@ -5,6 +5,7 @@
 mod builds;
 mod counting;
 mod diagnosis;
+mod failing;
 mod guard;
 mod impact;
 mod interleaved;

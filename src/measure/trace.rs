@@ -58,6 +58,14 @@ const SLOWNESS: u32 = 50;
 /// limits an argument to 128 KiB, and ids are longer as regular expressions.
 const LONGEST_IDS: usize = 32 << 10;
 
+/// The reason why there is no trace of a benchmark that failed under the tracer.
+const FAILS: &str = "it fails when it is traced";
+
+/// True if a benchmark failed under the tracer.
+pub(super) fn has_failed(trace: &Trace) -> bool {
+    trace.gaps.contains(&IncompleteTrace::Untraced(FAILS.to_owned()))
+}
+
 /// A cached trace.
 #[derive(Serialize, Deserialize)]
 struct TraceCacheEntry {
@@ -515,7 +523,7 @@ impl<'t> Tracer<'t> {
             }
             (Ok(Outcome::Measured(_)), None) => none("it was not traced"),
             (Ok(Outcome::Skipped(_)), _) => none("it chose not to run"),
-            (Err(_), _) => none("it fails when it is traced"),
+            (Err(_), _) => none(FAILS),
         }
     }
 
