@@ -272,7 +272,8 @@ mod tests {
         let typed = MeasureArgs { quick: true, sampling, ..MeasureArgs::default() };
         let options = typed.options(Mode::Interleaved);
         let quick = SamplingOptions::quick(Mode::Interleaved);
-        assert_eq!(options, SamplingOptions { measurements: Some(9), ..quick });
+        assert_eq!(options, SamplingOptions { builds: quick.builds, ..sampling });
+        assert!(options.requests_measurements() && !quick.requests_measurements());
         let plain = MeasureArgs { quick: false, ..typed };
         assert_eq!(plain.options(Mode::Interleaved), sampling);
     }

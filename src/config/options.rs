@@ -99,9 +99,18 @@ pub struct SamplingOptions {
     /// interleaved with.
     #[arg(skip)]
     pub mode: Option<Mode>,
+    /// True if the number of measurements is that of `--quick`.
+    #[arg(skip)]
+    #[serde(skip)]
+    pub has_quick_number: bool,
 }
 
 impl SamplingOptions {
+    /// True if the user chose the number of measurements.
+    pub const fn requests_measurements(&self) -> bool {
+        self.measurements.is_some() && !self.has_quick_number
+    }
+
     /// Returns the sample sizes of `--quick`: a quarter of the time, with wide intervals.
     pub fn quick(mode: Mode) -> Self {
         let measurements = match mode {
@@ -113,6 +122,7 @@ impl SamplingOptions {
             // Interleaved versions have one anyway, but short programs more.
             executions: (mode == Mode::Sequential).then_some(1),
             measurements: Some(measurements),
+            has_quick_number: true,
             ..Self::default()
         }
     }
@@ -129,6 +139,10 @@ impl SamplingOptions {
             deadline: self.deadline.or(next.deadline),
             parallel: self.parallel.or(next.parallel),
             mode: self.mode.or(next.mode),
+            has_quick_number: match self.measurements {
+                Some(_) => self.has_quick_number,
+                None => next.has_quick_number,
+            },
         }
     }
 }

@@ -258,8 +258,15 @@ impl SamplingConfigs {
             options.executions =
                 options.executions.or_else(|| Some(in_a_second(run?, MOST_OF_PROGRAM, 1)));
         }
-        options.measurements = options.measurements.or(Some(1));
+        if !options.requests_measurements() {
+            options.measurements = Some(1);
+        }
         SamplingConfig::resolve(options, self.purpose)
+    }
+
+    /// True if the user chose the number of measurements of a benchmark.
+    pub fn requests_measurements(&self, benchmark: &Benchmark) -> bool {
+        self.options_of(benchmark).requests_measurements()
     }
 
     fn options_of(&self, benchmark: &Benchmark) -> SamplingOptions {

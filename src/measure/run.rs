@@ -189,9 +189,11 @@ impl Runner<'_> {
         placed.into_iter().zip(recorded).map(settle).collect()
     }
 
-    /// Notes the limits of the harnesses that keep them from doing all that is requested.
+    /// Notes the limits of the harnesses that keep them from doing all that the user requests.
     pub(super) fn note_limits(&self, subjects: &[Subject<'_>]) {
-        let mut notes: Vec<String> = subjects.iter().flat_map(Subject::notes).collect();
+        let efforts = &self.settings.efforts;
+        let requested = subjects.iter().filter(|one| efforts.requests_measurements(&one.benchmark));
+        let mut notes: Vec<String> = requested.flat_map(Subject::notes).collect();
         notes.sort();
         notes.dedup();
         for note in &notes {

@@ -269,9 +269,7 @@ pub fn candidates(typed: SamplingOptions, long: bool) -> Vec<SamplingOptions> {
             measurements: Some(*measurements),
             warm_up: Some(Duration::ZERO),
             min_time: Some(MIN_TIME),
-            deadline: None,
-            parallel: None,
-            mode: None,
+            ..SamplingOptions::default()
         })
     };
     let ladder = LONG_LADDER.iter().filter(|_| long).chain(&LADDER);

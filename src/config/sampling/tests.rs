@@ -193,4 +193,12 @@ fn short_programs_have_more_executions_unless_a_number_is_requested() {
     let alone = alone(&BenchToml::default(), no_options());
     let sampling = alone.for_program(&benchmark("t", "x"), Some(Duration::from_millis(1)));
     assert_eq!(sampling, SamplingConfig { measurements: 1, ..alone.common() });
+    let quick = SamplingOptions::quick(Mode::Interleaved);
+    let quick = SamplingConfigs::resolve(
+        &BenchToml::default(),
+        quick,
+        comparison(Mode::Interleaved, StoppingRule::Usual),
+    );
+    assert_eq!(quick.for_program(&benchmark("t", "x"), None).measurements, 1);
+    assert!(!quick.requests_measurements(&benchmark("t", "x")));
 }
