@@ -51,6 +51,10 @@ impl Row {
     }
 }
 
+/// The reason why a benchmark that has begun has no measurement.
+const CLOSED_OUTPUT: &str =
+    "it closes its standard output, where Divan would have printed the measurements";
+
 /// The measurements of the only benchmark, or the reason why there are none.
 ///
 /// The benchmark may print lines like those of the table: Divan prints its name before it runs, and its measurements
@@ -60,9 +64,11 @@ pub(super) fn row(output: &Output, id: &str) -> Result<Row, String> {
     let text = output.to_string();
     let width = text.lines().find_map(first_width);
     let is_named = |line: &&str| matches!(node(line), (1.., text) if text.starts_with(name));
-    let named = text.lines().filter(is_named).filter(|line| cells(line, width).is_some());
+    let named = || text.lines().filter(is_named);
+    let measured = named().filter(|line| cells(line, width).is_some());
     match rows(output)[..] {
-        [.., last] if named.count() < 2 => Ok(last),
+        [.., last] if measured.count() < 2 => Ok(last),
+        [] if named().next().is_some() => Err(CLOSED_OUTPUT.to_owned()),
         [] => Err("it printed no measurement; does a benchmark with this id \
                           exist?"
             .to_owned()),
@@ -310,6 +316,13 @@ mod tests {
             assert_eq!((series.values, series.iterations), (vec![2500.0], vec![40]));
             assert!((series.resolution - 1.0).abs() < 1e-9, "its own: {}", series.resolution);
         }
+    }
+
+    #[test]
+    fn benchmark_that_closes_its_output_is_not_missing() {
+        let table = "d            fastest       │ slowest       │ median        │ mean          │ samples │ iters\n╰─ out                     ";
+        assert_eq!(row(&output(table), "d::out").unwrap_err(), CLOSED_OUTPUT);
+        assert!(row(&output(table), "d::other").unwrap_err().contains("does a benchmark"));
     }
 
     #[test]

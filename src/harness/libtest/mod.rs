@@ -83,7 +83,12 @@ impl Harness for Libtest {
         }
         let error = |reason: &str| process.error(reason, &ended);
         let median = median(&ended.output, &benchmark.id).ok_or_else(|| {
-            error("it printed no measurement; does a benchmark with this id exist?")
+            let has_begun = events(&ended.output, &benchmark.id).next().is_some();
+            error(if has_begun {
+                "it closes its standard output, where libtest would have printed the measurement"
+            } else {
+                "it printed no measurement; does a benchmark with this id exist?"
+            })
         })?;
         let series = match (conditions.counting, conditions.member) {
             (Some(counting), _) => {
