@@ -10,7 +10,9 @@ use std::{
 
 use cargo_rbench::process::{
     Ending,
-    trace::{Observation, Observed, Plan, RUNNER_PORT, TRACER, with_breakpoints},
+    trace::{
+        Observation, Observed, Plan, READS_CLOCK_OFTEN, RUNNER_PORT, TRACER, with_breakpoints,
+    },
 };
 use object::{Object as _, ObjectSymbol as _};
 use rbench_code::{
@@ -461,6 +463,20 @@ fn main() {
 #[test]
 fn clock_ahead_shortens_work_but_not_waits() {
     assert_eq!(Program::compile(TIMES).run_ahead(49), Ending::Exited(7));
+}
+
+#[test]
+fn clock_that_threads_read_in_a_loop_is_not_ahead() {
+    let program = Program::compile(
+        "fn main() {
+            let read = || for _ in 0..30_000 { std::hint::black_box(std::time::Instant::now()); };
+            std::thread::spawn(read).join().unwrap();
+        }",
+    );
+    let executable = program.path().join("p").canonicalize().unwrap();
+    let run = |ahead| program.run_by(program.plan(&executable), "p", ahead, &[]);
+    assert_eq!(run(49).0, Err(READS_CLOCK_OFTEN.to_owned()));
+    assert_eq!(run(0).1, Some(Ending::Exited(0)));
 }
 
 /// Reads a clock, or waits until a point in time, in the way that its argument names.

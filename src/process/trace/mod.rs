@@ -34,6 +34,9 @@ pub const CLOCKS: [&str; 3] = ["clock_gettime", "gettimeofday", "time"];
 /// The clock function whose result the tracer can replace.
 pub const CLOCK: &str = "clock_gettime";
 
+/// The reason why a program cannot be traced with a clock that is [ahead](Tracing::ahead).
+pub const READS_CLOCK_OFTEN: &str = "it reads the clock too often";
+
 /// Functions of the C library that read an environment variable.
 pub const VARIABLES: [&str; 2] = ["getenv", "secure_getenv"];
 

@@ -18,7 +18,7 @@ use rbench_code::impact::OtherClock;
 use rustix::process::Signal;
 
 use super::{
-    CLOCK, CLOCKS, Observation, Observed, Plan, Tracing, VARIABLES,
+    CLOCK, CLOCKS, Observation, Observed, Plan, READS_CLOCK_OFTEN, Tracing, VARIABLES,
     breakpoints::{self, Breakpoints, Code},
     clock::{Clock, Point, Wait, wait_of},
     held::{Held, held},
@@ -43,6 +43,10 @@ const STACK: usize = 1 << 20;
 
 /// Distance below the stack pointer from which on a thread's stack is unused, in bytes.
 const UNUSED: u64 = 256;
+
+/// The largest number of readings of a clock that is ahead, by other threads than the first: threads may read it in a loop
+/// while they wait for each other, and each reading stops them, which takes longer than the lead of the clock spares.
+const MOST_READINGS: u32 = 20_000;
 
 /// The program name that selects the tracer. Its arguments: the file of the standard input, empty if there is none, the
 /// file with the [`Plan`], the clock's lead ([`Tracing::ahead`]), and the program to trace with its arguments.
@@ -141,6 +145,8 @@ struct Tracer {
     /// The clock functions whose result the tracer replaces.
     answered: BTreeSet<u64>,
     clock: Clock,
+    /// How often other threads than the first have read it.
+    read_by_others: u32,
     other_clocks: OtherClocks,
     variables: BTreeSet<u64>,
     is_measuring: bool,
@@ -187,6 +193,7 @@ impl Tracer {
             clocks: placed(&plan.clocks, base, is_other),
             answered: placed(&plan.clock, base, is_other || ahead == 0),
             clock: Clock::new(process, ahead),
+            read_by_others: 0,
             other_clocks: OtherClocks::new(placed(&plan.counter_reads, base, is_other)),
             variables: placed(&plan.variables, base, is_other),
             is_measuring: false,
@@ -380,6 +387,12 @@ impl Tracer {
 
     /// Returns the time to a thread in place of the C library, if it reads a clock that the tracer knows.
     fn return_time(&mut self, tid: Tid, mut registers: Registers, address: u64) -> io::Result<i32> {
+        if tid != self.process {
+            self.read_by_others += 1;
+            if self.read_by_others > MOST_READINGS {
+                return Err(io::Error::other(READS_CLOCK_OFTEN));
+            }
+        }
         let memory = self.memory(tid)?;
         let [clock, place] = arguments(&registers);
         let is_written =
