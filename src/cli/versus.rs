@@ -28,6 +28,10 @@ pub struct VersusArgs {
     /// The criteria.
     #[command(flatten)]
     pub criteria: CriteriaOptions,
+    /// Also show which functions make an implementation faster or slower than the first, by sampling both interleaved
+    /// after the verdicts.
+    #[arg(long, help_heading = "Output")]
+    pub explain: bool,
     /// The format and the files of the report.
     #[command(flatten)]
     pub report: ReportArgs,

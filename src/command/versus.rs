@@ -5,7 +5,7 @@ use std::{rc::Rc, time::SystemTime};
 use super::{output::Output, project_of};
 use crate::{
     cli::VersusArgs,
-    compare::{Benchmarks, Outcome, Request, Session, compare_all},
+    compare::{Benchmarks, ExplainedRows, Outcome, Request, Session, compare_all},
     config::{Purpose, StoppingRule, VerdictSettings},
     console::{Console, announcement},
     error::{Error, Exit, Result},
@@ -45,6 +45,7 @@ pub fn run(args: &VersusArgs) -> Result<Exit> {
             benchmarks: Benchmarks::All,
             stopping,
             budget: args.stopping.time_for_each(others.len()),
+            explains_time: args.explain.then_some(ExplainedRows::Changed),
             only_plan: args.experiment.dry_run,
             ..Request::new(
                 [first, other].map(|one| one.as_variant_of(&version)),

@@ -1,8 +1,9 @@
 //! How the time of a benchmark changed, function by function: the profiles of both versions are sampled and compared.
 
 use rbench_code::{
+    callgrind::{self, Code, FunctionDifference},
     impact::Impact,
-    samples::{self, Explanation, Side},
+    samples::{self, Explanation, FunctionTime, SampledState, Side},
 };
 use rbench_stats::{
     Change, Moments,
@@ -42,9 +43,24 @@ pub struct ExplainedTime {
     pub impact: Impact,
     /// The packages whose versions differ.
     pub dependencies: Vec<DependencyChange>,
+    /// The instructions and calls of its functions, if they were counted too.
+    pub counted: Option<callgrind::Explanation>,
 }
 
 impl ExplainedTime {
+    /// True if the first function has the same code, so that only counts tell more calls from slower ones.
+    pub fn needs_counts(&self) -> bool {
+        let selection = self.explanation.selection();
+        let first = selection.functions.first();
+        first.is_some_and(|one| one.code == Code::Same && one.state == SampledState::Working)
+    }
+
+    /// The counts of a function, if it was counted.
+    pub fn counts(&self, function: &FunctionTime) -> Option<&FunctionDifference> {
+        let mut counted = self.counted.iter().flat_map(|counted| &counted.functions);
+        counted.find(|one| one.name == function.name && one.place == function.place)
+    }
+
     /// The relative change in sampled executions.
     pub fn sampled_change(&self) -> Change {
         let Explanation { base, change, .. } = &self.explanation;
@@ -91,6 +107,7 @@ pub fn explain_time(
         is_interleaved: sampled.is_interleaved,
         impact,
         dependencies: changed_dependencies(&base.locked, &head.locked),
+        counted: None,
     })
 }
 

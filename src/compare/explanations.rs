@@ -84,6 +84,7 @@ pub fn explain_changed_times(
     experiments: &[ExperimentId],
     which: ExplainedRows,
     observer: &dyn Observer,
+    counted: &[ExplainedBenchmark],
 ) -> Result<Vec<ExplainedTime>> {
     let is_meant = |row: &DecidedRow| {
         let kind = VerdictKind::new(&row.verdict);
@@ -95,7 +96,19 @@ pub fn explain_changed_times(
     explain_rows(runner, versions, &changed(rows, is_meant), "time", observer, &|functions, row| {
         let (impact, benchmark) = (row.impact.clone().unwrap_or_default(), &row.benchmark);
         let change = row.decisive().map(|stage| stage.assessment.change);
-        explain_time(runner, versions, functions, benchmark, experiments, impact, change)
+        let mut explained =
+            explain_time(runner, versions, functions, benchmark, experiments, impact, change)?;
+        let is_counted = |other: &DecidedRow| {
+            other.benchmark == *benchmark && other.metric == Some(Metric::instructions())
+        };
+        if explained.needs_counts() && rows.iter().any(is_counted) {
+            let known = counted.iter().find(|one| one.benchmark == *benchmark);
+            explained.counted = match known {
+                Some(known) => Some(known.explanation.clone()),
+                None => counts(runner, versions, functions, benchmark)?,
+            };
+        }
+        Ok(explained)
     })
 }
 
@@ -146,6 +159,19 @@ pub fn explain(
         impact,
         dependencies: changed_dependencies(&base.locked, &head.locked),
     })
+}
+
+/// The counts of a benchmark by function; `None` if it cannot be profiled.
+fn counts(
+    runner: &Runner<'_>,
+    versions: &[ListedVersion; 2],
+    functions: &Functions,
+    benchmark: &Benchmark,
+) -> Result<Option<Explanation>> {
+    match explain(runner, versions, functions, benchmark, Impact::default()) {
+        Err(error) if error.exit() == Exit::Interrupted => Err(error),
+        explained => Ok(explained.ok().map(|one| one.explanation)),
+    }
 }
 
 /// These rows, the largest change first.

@@ -178,6 +178,7 @@ impl PairMeasurement<'_, '_> {
                 &experiments,
                 which,
                 *observer,
+                &outcome.explanations,
             )?;
         }
         rows.sort_by_key(|row| chosen.common.iter().position(|one| *one == row.benchmark));

@@ -299,5 +299,6 @@ pub fn explained_time(name: &str) -> ExplainedTime {
         overhead: Some(0.0123),
         impact: Impact::default(),
         dependencies: Vec::new(),
+        counted: None,
     }
 }

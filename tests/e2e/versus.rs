@@ -50,6 +50,20 @@ fn equal_instructions_share_a_rank() {
 }
 
 #[test]
+#[ignore = "takes long"]
+fn explanation_names_the_functions_of_each_implementation() {
+    let words = ["mix/usual/1000", "mix/fastest/1000", "-l", "5", "-n", "10", "--explain"];
+    let outcome = project().rbench(&[&SHORT[..], &words].concat()).ok();
+    outcome.assert_stdout_has(&[
+        "fastest compared with usual in ",
+        "faster because of implementations::usual -",
+        ": sampled only in usual",
+        "in spite of implementations::fastest +",
+        ": sampled only in fastest",
+    ]);
+}
+
+#[test]
 fn failing_implementation_has_no_rank() {
     let project = project();
     let words = ["mix/usual/7", "mix/failing", "-l", "2", "-n", "5"];

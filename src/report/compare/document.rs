@@ -122,7 +122,7 @@ impl ComparisonReport {
             urgent: self.warning_blocks(&self.warnings_on_what_was_compared()),
             table: heading.into_iter().chain(table).collect(),
             notes,
-            times: self.times(|one| [vec![one.totals()], one.lines()].concat()),
+            times: self.times(ExplainedTime::all_lines),
             steps: self.few_steps(),
             ..Parts::default()
         }
@@ -272,7 +272,7 @@ impl ComparisonReport {
     }
 
     /// An entry for each benchmark whose change in time is explained.
-    fn times(&self, lines: impl Fn(&ExplainedTime) -> Vec<Text>) -> Vec<Item> {
+    pub(super) fn times(&self, lines: impl Fn(&ExplainedTime) -> Vec<Text>) -> Vec<Item> {
         let names = self.names();
         let item = |one: &ExplainedTime| {
             Item::new(Text::from_name(names.name(&one.benchmark)), Block::paragraph(lines(one)))

@@ -9,14 +9,14 @@ use serde::Serialize;
 
 use super::{Comparison, ComparisonReport, GeometricMean, page_of};
 use crate::{
-    compare::Outcome,
+    compare::{ExplainedTime, Outcome},
     error::Result,
     model::{Benchmark, Implementations, Metric, Unit, Version},
     report::{
         Report,
         diagnose::chart::{Axis, Kind, Panel, Shape, document},
         distinct,
-        document::{Block, Document, Medium, Text},
+        document::{Block, Document, Item, Medium, Text},
         json,
         names::{Names, with_metric},
         quantity::{count, value_of_metric},
@@ -329,6 +329,19 @@ impl RankingReport {
         Block::table(table)
     }
 
+    /// The functions that make candidates faster or slower than the base, for each benchmark.
+    fn times(&self) -> Vec<Item> {
+        let mut items = Vec::new();
+        for (report, index) in self.comparisons.iter().zip(1..) {
+            for mut item in report.times(ExplainedTime::all_lines) {
+                let name = Text::from_name(self.name(index)).then(" compared with ");
+                item.text = name.name(self.name(0)).then(" in ").append(item.text);
+                items.push(item);
+            }
+        }
+        items
+    }
+
     fn how_to_read(&self) -> Vec<Text> {
         let min_effect = self.comparisons.first().map(ComparisonReport::min_effect_text);
         let mut texts = vec![Text::from(format!(
@@ -470,6 +483,7 @@ impl Report for RankingReport {
         let explains_all = self.comparisons.iter().any(|report| report.explains_all);
         let is_folded = medium == Medium::Markdown && self.implementations.is_none();
         if !explains_all && !is_folded {
+            document.add(Block::list(self.times()));
             document.add(Block::list([self.how_to_read(), self.notes()].concat()));
             return document;
         }

@@ -14,9 +14,6 @@ use crate::{
     error::{Context as _, Exit, Result},
 };
 
-/// The meaning of colours, as short as the narrowest picture.
-pub const LEGEND: &str = "red: slower in HEAD, blue: faster";
-
 /// The width of the drawing in a page, in pixels, for which its texts are shortened, and the height of a frame.
 const WIDTH: usize = 760;
 const FRAME: usize = 16;
@@ -32,6 +29,12 @@ struct Frames<'e> {
 }
 
 impl ExplainedTime {
+    /// The meaning of colours, as short as the narrowest picture.
+    pub(super) fn legend(&self) -> String {
+        let [_, head] = self.sides();
+        format!("red: slower in {head}, blue: faster")
+    }
+
     /// The pictures of the difference, the base and the head, each with the end of its file's name.
     pub(super) fn flame_graphs(&self) -> Result<Vec<(&'static str, String)>> {
         let Self { base, head, benchmark, explanation, .. } = self;
@@ -42,7 +45,14 @@ impl ExplainedTime {
         let of_head = frames.lines(|one| (one.head > 0.0).then_some((None, one.head)));
         let change = title(format!("{head} compared with {base}"));
         Ok(vec![
-            ("", frames.picture(change, Some(LEGEND.to_owned()), &difference)?),
+            (
+                "",
+                frames.picture(
+                    change,
+                    Some(escape_untrusted(&self.legend()).into_owned()),
+                    &difference,
+                )?,
+            ),
             ("-base", frames.picture(title(format!("base {base}")), None, &of_base)?),
             ("-head", frames.picture(title(format!("head {head}")), None, &of_head)?),
         ])
@@ -117,7 +127,7 @@ fn in_page(picture: &str) -> Option<String> {
     });
     let height = bottom - top;
     Some(format!(
-        "<svg class=flame role=img aria-label=\"{LEGEND}\" width=\"100%\" height=\"{height:.0}\">\
+        "<svg class=flame role=img aria-label=\"red: slower, blue: faster\" width=\"100%\" height=\"{height:.0}\">\
          <svg y=\"{:.0}\" overflow=\"visible\">{frames}</svg></svg>",
         -top
     ))

@@ -12,15 +12,18 @@ use rbench_stats::Change as RelativeChange;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::{
-    Report,
-    diff::data_text,
-    document::{Block, Document, Medium, Text},
-    json,
-    quantity::{changed_within, count, percent, size},
-    sentence::dependencies_note,
-    style::Role,
-    table::{Cell, Column, Table},
+use super::{
+    super::{
+        Report,
+        diff::data_text,
+        document::{Block, Document, Medium, Text},
+        json,
+        quantity::{changed_within, count, percent, size},
+        sentence::dependencies_note,
+        style::Role,
+        table::{Cell, Column, Table},
+    },
+    number,
 };
 use crate::{
     compare::ExplainedTime,
@@ -36,6 +39,9 @@ const MOST_LINES: usize = 5;
 
 /// The maximum number of them in a comment.
 const MOST_BRIEF: usize = 1;
+
+/// The largest part of a change that is shown as a share of it.
+const MOST_SHARE: f64 = 1.5;
 
 /// The share of stacks that were not unwound to their end, and of lost samples, from which it is said.
 const DOUBTFUL: f64 = 0.02;
@@ -178,8 +184,13 @@ impl ExplainedTime {
         Text::new().styled(Role::Head, format!("{base} -> {head} in sampled executions: {change}"))
     }
 
+    /// The times, and what accounts for the change.
+    pub(in crate::report) fn all_lines(&self) -> Vec<Text> {
+        std::iter::once(self.totals()).chain(self.lines()).collect()
+    }
+
     /// What accounts for the change, in seven lines at most.
-    pub(in crate::report) fn lines(&self) -> Vec<Text> {
+    fn lines(&self) -> Vec<Text> {
         let mut lines: Vec<Text> = self.contradiction().into_iter().collect();
         let most = MOST_LINES - lines.len();
         lines.extend(self.causes(most));
@@ -221,14 +232,16 @@ impl ExplainedTime {
                 (true, false, _) => "in spite of ".to_owned(),
                 (false, ..) => format!("{slower} in "),
             };
-            let share = if is_certain && own * change.mean > 0.0 {
-                format!(" of {} ({:.0} %)", signed(change.mean), 100.0 * own / change.mean)
+            // Of two implementations, each part alone may be much more than the difference.
+            let share = own / change.mean;
+            let share = if is_certain && (0.0..MOST_SHARE).contains(&share) {
+                format!(" of {} ({:.0} %)", signed(change.mean), 100.0 * share)
             } else {
                 String::new()
             };
             let role = if own > 0.0 { Role::Bad } else { Role::Good };
             let time = Text::from(" ").styled(role, signed(own)).then(share);
-            Text::from(words).append(label(function)).append(time).append(reason(function))
+            Text::from(words).append(label(function)).append(time).append(self.reason(function))
         };
         self.explanation.selection().functions.iter().take(most).enumerate().map(line).collect()
     }
@@ -317,9 +330,9 @@ impl ExplainedTime {
 
     /// The picture for a page, without a script.
     fn flame_graph(&self) -> Block {
-        let legend = flame_graph::LEGEND;
+        let (legend, [_, head]) = (self.legend(), self.sides());
         let caption = format!(
-            "{legend}, by the time of each function itself; width: time in HEAD; the table has the numbers"
+            "{legend}, by the time of each function itself; width: time in {head}; the table has the numbers"
         );
         Block::Figure(caption.into(), self.drawing())
     }
@@ -351,7 +364,7 @@ impl ExplainedTime {
                 Cell::name(label(one).plain()),
                 Some(&one.code)
                     .filter(|_| one.state == SampledState::Working)
-                    .map_or_else(String::new, code)
+                    .map_or_else(String::new, |code| self.code(code))
                     .into(),
             ]);
         }
@@ -386,48 +399,106 @@ fn label(function: &FunctionTime) -> Text {
     Text::from(words).name(name.trim_start_matches('_'))
 }
 
-/// Why a function takes another time, behind a colon; may be empty.
-fn reason(function: &FunctionTime) -> Text {
-    let FunctionTime { code, state, own, changed_caller, inlined, .. } = function;
-    let mut parts: Vec<Text> = Vec::new();
-    for (in_head, words) in
-        [(true, "is inlined into it in HEAD"), (false, "is inlined into it only in the base")]
-    {
-        let names = inlined.iter().filter(|one| one.in_head == in_head);
-        let names: Vec<Text> =
-            names.map(|Inlined { name, .. }| Text::from_name(name.as_str())).collect();
-        if !names.is_empty() {
-            parts.push(Text::few(names, 2).then(format!(" {words}")));
+impl ExplainedTime {
+    /// The names of base and head: those of variants or implementations, if that is the difference.
+    fn sides(&self) -> [String; 2] {
+        if self.base.variant == self.head.variant {
+            return ["the base", "HEAD"].map(str::to_owned);
+        }
+        [&self.base, &self.head].map(|version| {
+            let variant = version.variant.as_ref();
+            variant.map_or_else(|| version.revision_arg(), |variant| variant.name.clone())
+        })
+    }
+
+    /// Why a function takes another time, behind a colon; may be empty.
+    fn reason(&self, function: &FunctionTime) -> Text {
+        let FunctionTime { code, state, changed_caller, inlined, .. } = function;
+        let [base, head] = self.sides();
+        let mut parts: Vec<Text> = Vec::new();
+        for (in_head, words) in [
+            (true, format!(" is inlined into it in {head}")),
+            (false, format!(" is inlined into it only in {base}")),
+        ] {
+            let names = inlined.iter().filter(|one| one.in_head == in_head);
+            let names: Vec<Text> =
+                names.map(|Inlined { name, .. }| Text::from_name(name.as_str())).collect();
+            if !names.is_empty() {
+                parts.push(Text::few(names, 2).then(words));
+            }
+        }
+        let only_in = match (function.base, function.head) {
+            (Some(_), None) => Some(base),
+            (None, Some(_)) => Some(head),
+            _ => None,
+        };
+        if *state == SampledState::Working {
+            parts.extend(
+                match (code, only_in) {
+                    (Code::Same | Code::Unknown, Some(side)) => {
+                        Some(format!("sampled only in {side}"))
+                    }
+                    (Code::Same, None) => Some(self.same_code(function)),
+                    (Code::Unknown, None) => {
+                        changed_caller.is_none().then(|| "its code was not compared".to_owned())
+                    }
+                    _ => Some(self.code(code)),
+                }
+                .map(Text::from),
+            );
+        }
+        let by = changed_caller.as_ref().map(|Caller { name, code }| {
+            let verb = if *state == SampledState::Waiting { "" } else { "called " };
+            let by = Text::from(format!("{verb}by ")).name(name.as_str());
+            by.then(format!(", {}", self.code(code)))
+        });
+        parts.extend(by);
+        if parts.is_empty() {
+            Text::new()
+        } else {
+            Text::from(": ").append(Text::joined(parts, "; "))
         }
     }
-    if *state == SampledState::Working {
-        parts.extend(match code {
-            Code::Same if own.mean > 0.0 => {
-                Some("its code is the same: called more often, or slower for data or caches".into())
-            }
-            Code::Same => {
-                Some("its code is the same: called less often, or faster for data or caches".into())
-            }
-            Code::Unknown => changed_caller.is_none().then(|| "its code was not compared".into()),
-            _ => Some(self::code(code).into()),
-        });
-    }
-    let by = changed_caller.as_ref().map(|Caller { name, code }| {
-        let verb = if *state == SampledState::Waiting { "" } else { "called " };
-        Text::from(format!("{verb}by ")).name(name.as_str()).then(format!(", {}", self::code(code)))
-    });
-    parts.extend(by);
-    if parts.is_empty() { Text::new() } else { Text::from(": ").append(Text::joined(parts, "; ")) }
-}
 
-/// The difference in a function's code, in a few words.
-fn code(code: &Code) -> String {
-    match code {
-        Code::Same => "the same".to_owned(),
-        Code::Changed(changed) => data_text(&changed.cause).unwrap_or_else(|| "changed".to_owned()),
-        Code::OnlyBase(_) => "gone in HEAD".to_owned(),
-        Code::OnlyHead(_) => "new in HEAD".to_owned(),
-        Code::Unknown => "not compared".to_owned(),
+    /// Why a function of the same code takes another time, as far as counts show it.
+    fn same_code(&self, function: &FunctionTime) -> String {
+        /// A smaller change of a count is none that explains a change in time.
+        const LEAST: f64 = 0.01;
+        let [more, slower] =
+            if function.own.mean > 0.0 { ["more", "slower"] } else { ["less", "faster"] };
+        let Some(counted) = self.counts(function) else {
+            return format!(
+                "its code is the same: called {more} often, or {slower} for data or caches"
+            );
+        };
+        let own = [counted.base, counted.head].map(|one| one.map_or(0.0, |one| one.own));
+        let change = |[base, head]: [f64; 2]| {
+            let differs = (head - base).abs() > LEAST * base.max(head);
+            differs.then(|| format!("{} -> {}", number(base), number(head)))
+        };
+        match (change(counted.calls()), change(own)) {
+            (Some(calls), _) => format!("its code is the same: called {calls} times an iteration"),
+            (None, Some(own)) => format!(
+                "its code and calls are the same: {own} instructions an iteration, for other data"
+            ),
+            (None, None) => format!(
+                "its code, calls and instructions are the same: {slower} for caches or branches"
+            ),
+        }
+    }
+
+    /// The difference in a function's code, in a few words.
+    fn code(&self, code: &Code) -> String {
+        let [_, head] = self.sides();
+        match code {
+            Code::Same => "the same".to_owned(),
+            Code::Changed(changed) => {
+                data_text(&changed.cause).unwrap_or_else(|| "changed".to_owned())
+            }
+            Code::OnlyBase(_) => format!("gone in {head}"),
+            Code::OnlyHead(_) => format!("new in {head}"),
+            Code::Unknown => "not compared".to_owned(),
+        }
     }
 }
 
