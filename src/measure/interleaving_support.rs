@@ -59,7 +59,7 @@ pub(super) struct Attempt {
     /// Why its measurements do not count, if so.
     pub(super) obstacle: Option<Obstacle>,
     /// What was sampled of its process, if it was.
-    pub(super) sampled: Option<SampledProcess>,
+    pub(super) sampled: Option<Sampled>,
 }
 
 /// How both versions of a benchmark share the CPUs.
@@ -127,7 +127,7 @@ impl SupportTable<'_> {
             }
             let (taken, own) = (member.taken()?, member.own_time()?);
             let own = own.unwrap_or_default();
-            let sampled = self.period.map(|_| SampledProcess::of(member)).transpose()?;
+            let sampled = self.period.map(|_| member.sampled()).transpose()?;
             let attempt = attempt(outcome, sharing, |execution| {
                 obstacle(execution, sharing, slice, taken, own).map_or(Ok(taken.passed), Err)
             });
@@ -151,20 +151,6 @@ impl SupportTable<'_> {
         let below = directory.strip_prefix(self.build_path);
         let directory = below.map_or_else(|_| directory.clone(), |below| home.join(below));
         Executable { directory, ..executable.clone() }
-    }
-}
-
-/// What is left of a sampled process.
-pub(super) struct SampledProcess {
-    /// The number of clock readings before the first one that was kept, and those that were kept.
-    pub(super) readings: (u64, Vec<i64>),
-    pub(super) sampled: Sampled,
-}
-
-impl SampledProcess {
-    /// Of an ended process.
-    pub(super) fn of(member: &InterleavedProcess) -> Result<Self> {
-        Ok(Self { readings: member.numbered_readings()?, sampled: member.sampled()? })
     }
 }
 

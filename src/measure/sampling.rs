@@ -1,20 +1,18 @@
 //! Executes both versions of a benchmark once more, interleaved as when they were measured, and samples where their time
 //! goes. Nothing of it is stored: sampling takes time of its own, so these measurements decide nothing.
 
-use std::{
-    cell::RefCell, collections::HashMap, fs, ops::RangeInclusive, sync::Arc, time::Duration,
-};
+use std::{collections::HashMap, fs, ops::RangeInclusive, time::Duration};
 
 use rbench_code::samples::{
-    Code, Frame, FunctionTable, SampledExecution, SampledStack, SampledState, SampledThread,
-    TimeProfile, stretches_of_time,
+    Code, CodeFiles, Frame, FunctionTable, SampledExecution, SampledStack, SampledState,
+    SampledThread, TimeProfile, stretches_of_time,
 };
 use rbench_stats::paired_ratio::towards_ratio;
 use tracing::{debug, info_span};
 
 use super::{
     ListedVersion, Runner,
-    interleaving_support::{Attempt, Both, Cpus, SampledProcess, Sharing, both, others, panicked},
+    interleaving_support::{Attempt, Both, Cpus, Sharing, both, others, panicked},
     preloaded::PreloadedLibrary,
     schedule::{ScheduleShape, Step, schedule},
     subject::{InVersion, Obstacle, Subject, outcome_of},
@@ -22,8 +20,11 @@ use super::{
 use crate::{
     error::{Error, Exit, Result},
     harness::Conditions,
-    model::{Benchmark, Execution, ExecutionRequest, LayoutSeed, Metric, Stage, Threads},
-    process::interleaving::{InterleavedProcess, MOST_READINGS},
+    model::{
+        Benchmark, Execution, ExecutionRequest, InterleavingUnavailable, LayoutSeed, Metric, Stage,
+        Threads,
+    },
+    process::interleaving::{InterleavedProcess, MOST_READINGS, Sampled},
     store::ExperimentId,
 };
 
@@ -35,6 +36,8 @@ const PERIOD: Duration = Duration::from_micros(300);
 const MEASURED: Duration = Duration::from_millis(140);
 /// The most executions of a version in a pair: harnesses that cannot measure for longer are executed again.
 const MOST_EXECUTIONS: usize = 6;
+/// The number of measurements of a version in a pair, on average, that are enough if others are not found.
+const ENOUGH: usize = 20;
 /// The largest file whose functions are read, in bytes.
 const LARGEST_FILE: u64 = 1 << 31;
 
@@ -51,7 +54,7 @@ pub struct TimeProfiles {
 /// A sampled execution with its measurements.
 struct Sampling {
     execution: Execution,
-    process: SampledProcess,
+    sampled: Sampled,
 }
 
 impl Runner<'_> {
@@ -89,7 +92,7 @@ impl Runner<'_> {
         profiles(benchmark, &subject, &steps, pairs)
     }
 
-    /// The sampled executions of each step, in its order: of base and head.
+    /// The sampled executions of base and head in each step.
     fn sampled_pairs(
         &self,
         support: &PreloadedLibrary,
@@ -97,38 +100,33 @@ impl Runner<'_> {
         steps: &[Step],
     ) -> Result<Vec<[Vec<Sampling>; 2]>> {
         let mut cpus = Cpus::with_library(Some(support));
-        'anew: loop {
-            let mut pairs = Vec::with_capacity(steps.len());
-            for step in steps {
-                self.conditions.interrupt.stop_between_executions()?;
-                if subject.request.iterations.is_none() {
-                    self.tune(subject, step)?;
-                }
-                let mut pair = [const { Vec::new() }; 2];
-                loop {
-                    match self.sampled_step(support, subject, step, &mut cpus)? {
-                        Ok(executions) => {
-                            for (of_version, one) in pair.iter_mut().zip(executions) {
-                                of_version.push(one);
-                            }
-                        }
-                        Err(obstacle) => {
-                            subject.meet(obstacle);
-                            continue 'anew;
-                        }
-                    }
-                    let of_base: &[Sampling] = &pair[0];
-                    let measured = of_base.iter().map(|one| one.execution.measured_time());
-                    if measured.sum::<Duration>() * 2 >= MEASURED
-                        || of_base.len() == MOST_EXECUTIONS
-                    {
-                        break;
-                    }
-                }
-                pairs.push(pair);
+        let (mut pairs, mut pair) = (Vec::new(), [const { Vec::new() }; 2]);
+        while pairs.len() < steps.len() {
+            let step = &steps[pairs.len()];
+            self.conditions.interrupt.stop_between_executions()?;
+            if subject.request.iterations.is_none() {
+                self.tune(subject, step)?;
             }
-            return Ok(pairs);
+            match self.sampled_step(support, subject, step, &mut cpus)? {
+                Ok(executions) => {
+                    for (of_version, one) in pair.iter_mut().zip(executions) {
+                        of_version.push(one);
+                    }
+                }
+                Err(obstacle) => {
+                    subject.meet(obstacle);
+                    pairs.clear();
+                    pair = [const { Vec::new() }; 2];
+                    continue;
+                }
+            }
+            let of_base: &[Sampling] = &pair[0];
+            let measured: Duration = of_base.iter().map(|one| one.execution.measured_time()).sum();
+            if measured * 2 >= MEASURED || of_base.len() == MOST_EXECUTIONS {
+                pairs.push(std::mem::take(&mut pair));
+            }
         }
+        Ok(pairs)
     }
 
     /// Executes both versions once: of base and head.
@@ -186,14 +184,16 @@ impl Runner<'_> {
             let execute = || harness.execute(&built.executable, name, &request, &conditions);
             let outcome =
                 member.sampled_while(PERIOD, &others(&support.cpus, conditions.cpu), execute)?;
-            let execution = outcome_of(outcome)?
-                .map_err(|why| cannot_sample(&subject.benchmark, &why.to_string()))?;
+            let outcome = outcome_of(outcome)?;
+            // Without it, a harness may miss its clock readings.
             if !member.taken()?.joined {
                 let why = "it is linked statically, or starts other programs that do the work: rbench's library was not \
                            loaded into it";
                 return Err(cannot_sample(&subject.benchmark, why));
             }
-            Ok(Sampling { execution, process: SampledProcess::of(&member)? })
+            let execution =
+                outcome.map_err(|why| cannot_sample(&subject.benchmark, &why.to_string()))?;
+            Ok(Sampling { execution, sampled: member.sampled()? })
         };
         let [one, other] = step.versions.as_slice() else { return Err(panicked()) };
         Ok([execute(*one)?, execute(*other)?])
@@ -223,12 +223,16 @@ fn interleaved(mut attempts: [Attempt; 2]) -> Result<Result<[Sampling; 2], Obsta
             let [one, other] = *executions;
             let [Some(first), Some(second)] = sampled else { return Err(panicked()) };
             return Ok(Ok([
-                Sampling { execution: one, process: first },
-                Sampling { execution: other, process: second },
+                Sampling { execution: one, sampled: first },
+                Sampling { execution: other, sampled: second },
             ]));
         }
         Both::Obstacle(obstacle) => return Ok(Err(obstacle)),
-        Both::Failed(_) => "it fails while it is sampled".to_owned(),
+        // Alone, it succeeds or says why not.
+        Both::Failed(_) => {
+            let unavailable = InterleavingUnavailable::FailsInterleaved;
+            return Ok(Err(Obstacle::Unavailable(unavailable)));
+        }
         Both::Skipped(_, skipped) => skipped.to_string(),
     };
     Err(Error::new(Exit::Benchmark, "cannot sample the benchmark").cause(why))
@@ -239,20 +243,10 @@ fn cannot_sample(benchmark: &Benchmark, why: &str) -> Error {
     Error::new(Exit::Benchmark, what).cause(why.to_owned())
 }
 
-/// The files that processes execute, each read once.
-#[derive(Default)]
-struct CodeFiles(RefCell<HashMap<String, Option<Arc<[u8]>>>>);
-
-impl CodeFiles {
-    /// The bytes of a regular file of a usual size.
-    fn read(&self, path: &str) -> Option<Arc<[u8]>> {
-        let read = || {
-            let kind = fs::metadata(path).ok()?;
-            let is_usual = kind.is_file() && kind.len() <= LARGEST_FILE;
-            is_usual.then(|| fs::read(path).ok()).flatten().map(Arc::from)
-        };
-        self.0.borrow_mut().entry(path.to_owned()).or_insert_with(read).clone()
-    }
+/// The bytes of a regular file of a usual size.
+fn read(path: &str) -> Option<Vec<u8>> {
+    let kind = fs::metadata(path).ok()?;
+    (kind.is_file() && kind.len() <= LARGEST_FILE).then(|| fs::read(path).ok()).flatten()
 }
 
 /// The profiles of base and head.
@@ -262,36 +256,29 @@ fn profiles(
     steps: &[Step],
     pairs: Vec<[Vec<Sampling>; 2]>,
 ) -> Result<TimeProfiles> {
-    let files = CodeFiles::default();
     let mut tables = [FunctionTable::default(), FunctionTable::default()];
     let mut versions = [TimeProfile::default(), TimeProfile::default()];
-    let (mut slower, mut found, mut wanted) = (Vec::new(), 0, 0);
+    let (mut slower, mut values) = (Vec::new(), Vec::new());
     for (step, pair) in steps.iter().zip(pairs) {
         let measured = pair.each_ref().map(|all| Measured::of(all, subject.is_program()));
-        wanted += measured.iter().map(|one| one.wanted).sum::<usize>();
-        found += measured.iter().map(|one| one.found).sum::<usize>();
+        values.extend(measured.iter().flat_map(|one| one.values.iter().flatten().copied()));
         slower.extend(measured.iter().filter_map(Measured::overhead));
         let times = times(&measured);
         debug!(build = step.build, ?times, "sampled {benchmark}");
         for (version, all) in pair.into_iter().enumerate() {
             let program = &subject.build(version, step.build)?.executable.path;
             let program = fs::canonicalize(program).unwrap_or_else(|_| program.clone());
-            let stacks = stacks(
-                &all,
-                &measured[version],
-                &program.to_string_lossy(),
-                &mut tables[version],
-                &files,
-            );
+            let (program, table) = (program.to_string_lossy(), &mut tables[version]);
+            let stacks = stacks(&all, &measured[version], &program, table);
             versions[version].executions.push(SampledExecution { time: times[version], ..stacks });
         }
     }
+    let (found, wanted) = (values.iter().flatten().count(), values.len());
     debug!(found, wanted, "{benchmark}: measurements found among clock readings");
-    if found * 2 < wanted {
-        return Err(cannot_sample(
-            benchmark,
-            "its measurements are not found among its readings of the clock",
-        ));
+    // The first readings may be lost, and more than a few are not found by chance.
+    if found < (wanted / 2).min(ENOUGH * 2 * steps.len()) {
+        let why = "its measurements are not found among its readings of the clock";
+        return Err(cannot_sample(benchmark, why));
     }
     for (profile, table) in versions.iter_mut().zip(tables) {
         profile.functions = table.into_functions();
@@ -310,22 +297,20 @@ struct Measured {
     values: Vec<Vec<Option<(f64, bool)>>>,
     /// For each execution, the numbers of readings up to samples of its sampled measurements.
     counts: Vec<Vec<RangeInclusive<u64>>>,
-    found: usize,
-    wanted: usize,
 }
 
 impl Measured {
     /// Of a whole program, all that it does is measured.
     fn of(all: &[Sampling], is_program: bool) -> Self {
         let mut measured = Self::default();
-        for Sampling { execution, process } in all {
+        for Sampling { execution, sampled } in all {
             if is_program {
                 let values = execution.median_of(&Metric::wall());
                 measured.values.push(vec![values.map(|value| (value, true))]);
                 measured.counts.push(vec![0..=u64::MAX]);
                 continue;
             }
-            let (first, readings) = &process.readings;
+            let (first, readings) = &sampled.readings;
             let series = execution.series.iter().find(|one| one.metric == Metric::wall());
             let (values, iterations) =
                 series.map_or((&[][..], &[][..]), |series| (&*series.values, &*series.iterations));
@@ -345,14 +330,12 @@ impl Measured {
                     of_execution.push(None);
                     continue;
                 };
-                let is_sampled = is_sampled(&process.sampled.slices, *start.start(), *end.end());
+                let is_sampled = is_sampled(&sampled.slices, *start.start(), *end.end());
                 of_execution.push(Some((*value, is_sampled)));
-                measured.found += 1;
                 if is_sampled {
                     counts.extend(spans);
                 }
             }
-            measured.wanted += values.len();
             measured.values.push(of_execution);
             measured.counts.push(counts);
         }
@@ -417,13 +400,13 @@ fn stacks(
     measured: &Measured,
     program: &str,
     table: &mut FunctionTable,
-    files: &CodeFiles,
 ) -> SampledExecution {
+    // Each build has its own program.
+    let mut files = CodeFiles::default();
     let mut counted: HashMap<(Vec<Frame>, SampledThread, SampledState), u64> = HashMap::new();
     let mut found = SampledExecution::default();
-    for (Sampling { process, .. }, counts) in all.iter().zip(&measured.counts) {
-        let sampled = &process.sampled;
-        let mut code = Code::new(&sampled.mapped, program, table, |path| files.read(path));
+    for (Sampling { sampled, .. }, counts) in all.iter().zip(&measured.counts) {
+        let mut code = Code::new(&sampled.mapped, program, &mut files, table, read);
         found.dropped += sampled.dropped;
         for sample in &sampled.samples {
             let behind = counts.partition_point(|span| *span.end() < sample.readings);

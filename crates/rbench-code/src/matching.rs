@@ -20,6 +20,34 @@ pub struct Function {
     pub place: Place,
 }
 
+/// Functions, each with an index that it gets when it is first met.
+#[derive(Debug, Default)]
+pub struct FunctionTable {
+    indices: HashMap<Function, usize>,
+    functions: Vec<Function>,
+}
+
+impl FunctionTable {
+    /// The index of a function.
+    pub fn index(&mut self, function: Function) -> usize {
+        let Self { indices, functions } = self;
+        *indices.entry(function).or_insert_with_key(|function| {
+            functions.push(function.clone());
+            functions.len() - 1
+        })
+    }
+
+    /// The name of the function with an index.
+    pub fn name(&self, index: usize) -> &Name {
+        &self.functions[index].name
+    }
+
+    /// The functions, in the order of their indices.
+    pub fn into_functions(self) -> Vec<Function> {
+        self.functions
+    }
+}
+
 /// The object that holds a function.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 pub enum Place {

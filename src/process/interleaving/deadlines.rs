@@ -68,6 +68,9 @@ unsafe fn for_semaphore(
     let error = unsafe { __errno_location() };
     // SAFETY: as above.
     let is_over = |status| status == -1 && unsafe { *error } == over;
+    let wait = |deadline| {
+        crate::sampling::uninterrupted(0, |_| wait(deadline), crate::threads::is_interrupted)
+    };
     // SAFETY: as above.
     let (status, is_true) = unsafe { until(deadline, wait, is_over) };
     if !is_true {

@@ -364,7 +364,7 @@ impl InterleavedProcess {
         let read = self.page.0.number(offset_of!(Page, read) + size_of::<u64>() * self.index)?;
         let read = usize::try_from(read).unwrap_or(usize::MAX);
         let all = offset_of!(Page, readings) + size_of::<i64>() * READINGS * self.index;
-        let bytes: [u8; size_of::<i64>() * READINGS] = self.page.0.read(all)?;
+        let bytes = self.page.0.bytes(all, size_of::<i64>() * READINGS)?;
         let readings = bytes.as_chunks::<{ size_of::<i64>() }>().0;
         // The first of those that are kept begins a pair, as the first of all.
         let kept = read.saturating_sub(READINGS).next_multiple_of(2)..read;

@@ -4,14 +4,12 @@
 use core::sync::atomic::{AtomicI64, AtomicU8, AtomicU32, AtomicU64, AtomicUsize};
 
 /// Number of clock readings that are kept: enough for programs that measure a thousand times or more with several readings
-/// each, and for all rounds in which libtest doubles its iterations.
-pub const READINGS: usize = 1 << 14;
+/// each, for all rounds in which libtest doubles its iterations, and for some hundred measurements of an async runtime that
+/// reads the clock in each iteration.
+pub const READINGS: usize = 1 << 16;
 
 /// The signal at which a thread takes a sample: programs hardly use one of this number.
 pub const SAMPLE: i32 = 60;
-
-/// The most threads of a process that are sampled at once.
-pub const SAMPLED_THREADS: usize = 128;
 
 /// Most bytes of the list of a process's mapped files.
 pub const MAPS: usize = 1 << 16;
@@ -106,8 +104,6 @@ pub struct Page {
     pub takes_samples: [AtomicU32; 2],
     /// The id of each process that is sampled.
     pub process: [AtomicU32; 2],
-    /// The ids of its threads, each of which handles the [signal](SAMPLE); 0 for none.
-    pub threads: [[AtomicU32; SAMPLED_THREADS]; 2],
     /// Length of the list of mapped files of each process, in bytes.
     pub maps_length: [AtomicU32; 2],
     /// The lists of mapped files.

@@ -17,7 +17,7 @@ use core::{
     },
 };
 
-use super::{page::Page, sampling, system::*, threads, PAGE};
+use super::{page::Page, system::*, threads, PAGE};
 
 /// The words of libc's `pthread_attr_t`.
 #[cfg(target_arch = "x86_64")]
@@ -134,7 +134,6 @@ unsafe extern "C" fn pthread_create(
     // SAFETY: libc has functions of these names and types, and the arguments are the caller's.
     unsafe {
         let create: Create = transmute(CREATE.get());
-        let (start, argument) = sampling::started(start, argument);
         let mut own: Attributes = [0; WORDS];
         if with_next_cpu(attributes, &mut own) {
             let status = threads::during_start(|| {
@@ -147,10 +146,6 @@ unsafe extern "C" fn pthread_create(
                 return status;
             }
         }
-        let status = create(thread, attributes, start, argument);
-        if status != 0 {
-            sampling::not_started(argument);
-        }
-        status
+        create(thread, attributes, start, argument)
     }
 }

@@ -18,16 +18,11 @@ use rustix::{
 
 use super::{
     SharedPage,
-    page::{Page, SAMPLE, SAMPLED_THREADS},
+    page::{Page, SAMPLE},
 };
 use crate::{error::Result, process::child::descendants_of};
 
 impl SharedPage {
-    /// Lets both processes take samples while something [sends the signals](Self::take_samples).
-    pub(super) fn permit_samples(&self) -> Result<()> {
-        self.0.write(offset_of!(Page, is_sampled), &1_u32.to_ne_bytes())
-    }
-
     /// Samples the process whose time slice it is, at about this interval, until `is_done`. Intervals are random, so that no
     /// rhythm of a benchmark is sampled at the same place again and again. Works on these CPUs, if there are any.
     pub(super) fn take_samples(
@@ -56,36 +51,30 @@ impl SharedPage {
                 let Some(id) = verified(own, claimed) else { continue };
                 known[turn] = Some((own, id));
             }
-            self.signal(turn, claimed)?;
-        }
-        Ok(())
-    }
-
-    /// Sends the signal to the threads of a process: if there are several, to the first one and to those that work.
-    #[expect(unsafe_code, reason = "there is no safe way to send a signal to a thread")]
-    fn signal(&self, index: usize, process: u32) -> Result<()> {
-        const EACH: usize = SAMPLED_THREADS * 4;
-        let ids = self.0.read::<EACH>(offset_of!(Page, threads) + EACH * index)?;
-        let ids: Vec<u32> =
-            ids.as_chunks::<4>().0.iter().map(|id| u32::from_ne_bytes(*id)).collect();
-        let works = |id: u32| {
-            let path = format!("/proc/{process}/task/{id}/stat");
-            let stat = fs::read_to_string(path).unwrap_or_default();
-            stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('R'))
-        };
-        let all = ids.iter().enumerate().filter(|(_, id)| **id != 0);
-        for (place, id) in all {
-            if place == 0 || works(*id) {
-                let [process, id] = [process, *id].map(|id| libc::c_int::try_from(id).unwrap_or(0));
-                // SAFETY: it takes numbers. A thread that is gone, or is of another process, gets no signal.
-                unsafe { libc::syscall(libc::SYS_tgkill, process, id, SAMPLE) };
-            }
+            signal(claimed);
         }
         Ok(())
     }
 
     fn number(&self, at: usize) -> Result<u32> {
         Ok(u32::from_ne_bytes(self.0.read(at)?))
+    }
+}
+
+/// Sends the signal to the threads of a process: to the first one, and to others that work.
+#[expect(unsafe_code, reason = "there is no safe way to send a signal to a thread")]
+fn signal(process: u32) {
+    let works = |id: libc::c_int| {
+        let path = format!("/proc/{process}/task/{id}/stat");
+        let stat = fs::read_to_string(path).unwrap_or_default();
+        stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('R'))
+    };
+    let process = libc::c_int::try_from(process).unwrap_or(0);
+    let listed = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
+    let ids = listed.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    for id in ids.filter(|id| *id == process || works(*id)) {
+        // SAFETY: it takes numbers. A thread that is gone, or is of another process, gets no signal.
+        unsafe { libc::syscall(libc::SYS_tgkill, process, id, SAMPLE) };
     }
 }
 

@@ -26,6 +26,8 @@ pub struct Sampled {
     pub slices: Vec<(u64, bool)>,
     /// The number of samples for which there was no place.
     pub dropped: u64,
+    /// The number of clock readings before the first one that was kept, and those that were kept.
+    pub readings: (u64, Vec<i64>),
 }
 
 /// One sample of one thread.
@@ -73,6 +75,7 @@ impl InterleavedProcess {
             samples: samples_found,
             slices,
             dropped: memory.number(samples + offset_of!(Samples, dropped))?,
+            readings: self.numbered_readings()?,
         })
     }
 }
@@ -85,7 +88,7 @@ impl SharedPage {
         cpus: &[usize],
         act: impl FnOnce() -> T,
     ) -> Result<T> {
-        self.permit_samples()?;
+        self.0.write(offset_of!(Page, is_sampled), &1_u32.to_ne_bytes())?;
         let is_done = AtomicBool::new(false);
         thread::scope(|scope| {
             let sampler = scope.spawn(|| self.take_samples(period, cpus, &is_done));

@@ -10,7 +10,6 @@
 
 use core::{
     ffi::{c_int, c_void},
-    mem::transmute,
     ptr::addr_of,
     sync::atomic::{
         AtomicBool, AtomicU64, AtomicUsize,
@@ -21,9 +20,9 @@ use core::{
 use super::{
     is_owner,
     own_time::State,
-    page::{state as thread_state, Page, MAPS, SAMPLE, SAMPLED_THREADS, SAMPLE_WORDS},
+    page::{state as thread_state, Page, MAPS, SAMPLE, SAMPLE_WORDS},
     system::*,
-    thread, threads, IS_CHANGING, MEMBER, PAGE, TIME,
+    threads, IS_CHANGING, MEMBER, PAGE, TIME,
 };
 
 /// One slice in this many has no samples.
@@ -39,25 +38,12 @@ const HEAD: usize = 6;
 /// True if the process is sampled.
 static IS_ACTIVE: AtomicBool = AtomicBool::new(false);
 
-const ZERO: AtomicUsize = AtomicUsize::new(0);
-/// For each thread in the page, the pointer by which it knows itself; 0 for none.
-static POINTERS: [AtomicUsize; SAMPLED_THREADS] = [ZERO; SAMPLED_THREADS];
-/// The highest known address of its stack.
-static TOPS: [AtomicUsize; SAMPLED_THREADS] = [ZERO; SAMPLED_THREADS];
-
-/// What a thread that is about to start shall do: the function and its argument.
-struct Start {
-    is_taken: AtomicBool,
-    function: AtomicUsize,
-    argument: AtomicUsize,
-}
-
-const NO_START: Start = Start {
-    is_taken: AtomicBool::new(false),
-    function: AtomicUsize::new(0),
-    argument: AtomicUsize::new(0),
-};
-static STARTS: [Start; SAMPLED_THREADS] = [NO_START; SAMPLED_THREADS];
+/// The first thread, by the pointer by which it knows itself, and the highest known address of its stack. Those of others
+/// end below their pointers.
+static FIRST: AtomicUsize = AtomicUsize::new(0);
+static TOP: AtomicUsize = AtomicUsize::new(0);
+/// How often a thread got the signal while it waited in a call of the kernel.
+static INTERRUPTED: AtomicUsize = AtomicUsize::new(0);
 
 /// Prepares a process that is to be sampled. No other thread runs yet, and its code was not moved yet.
 pub fn prepare(page: &Page) {
@@ -79,11 +65,8 @@ pub fn prepare(page: &Page) {
     for word in samples.words.iter().take(SAMPLE_WORDS / 2).step_by(512) {
         word.store(0, Relaxed);
     }
-    for thread in &page.threads[own] {
-        thread.store(0, Relaxed);
-    }
+    FIRST.store(thread_pointer(), Relaxed);
     IS_ACTIVE.store(true, Relaxed);
-    enter(page, 0, 0);
     // SAFETY: it takes nothing.
     page.process[own].store((unsafe { getpid() }) as u32, Release);
 }
@@ -112,13 +95,6 @@ fn keep_maps(page: &Page, own: usize) {
     }
 }
 
-/// Adds this thread to those that are sampled, at this index.
-fn enter(page: &Page, index: usize, top: usize) {
-    TOPS[index].store(top, Relaxed);
-    POINTERS[index].store(thread_pointer(), Release);
-    page.threads[MEMBER.load(Relaxed)][index].store(thread(), Release);
-}
-
 /// A time slice begins.
 #[inline(never)]
 pub fn begin(page: &Page) {
@@ -143,66 +119,34 @@ pub fn end(page: &Page) {
     page.takes_samples[MEMBER.load(Relaxed)].store(0, Relaxed);
 }
 
+/// Makes a call that waits for at most this many ns, and again for the rest of them whenever a sample has ended it, as
+/// the kernel does only with calls that have no limit. `wait` gets the rest, or none at first. `is_interrupted` says of
+/// an answer whether a signal has ended the call.
+pub fn uninterrupted(
+    longest: i64,
+    wait: impl Fn(Option<i64>) -> c_int,
+    is_interrupted: impl Fn(c_int) -> bool,
+) -> c_int {
+    if !is_active() {
+        return wait(None);
+    }
+    let begin = nanoseconds(CLOCK_MONOTONIC);
+    let mut rest = None;
+    loop {
+        let before = INTERRUPTED.load(Relaxed);
+        let answer = wait(rest);
+        if INTERRUPTED.load(Relaxed) == before || !is_interrupted(answer) {
+            return answer;
+        }
+        rest = Some((longest - (nanoseconds(CLOCK_MONOTONIC) - begin)).max(0));
+    }
+}
+
 /// The clock is read with this stack: rbench needs nothing above.
 pub fn note_stack(address: usize) {
-    if is_active() && POINTERS[0].load(Relaxed) == thread_pointer() {
-        TOPS[0].fetch_max(address + ABOVE, Relaxed);
+    if is_active() && FIRST.load(Relaxed) == thread_pointer() {
+        TOP.fetch_max(address + ABOVE, Relaxed);
     }
-}
-
-/// What a new thread shall do first, to be sampled: the function and the argument with which libc starts it.
-pub fn started(start: *const c_void, argument: *mut c_void) -> (*const c_void, *mut c_void) {
-    if !is_active() {
-        return (start, argument);
-    }
-    let is_free = |start: &&Start| !start.is_taken.swap(true, Acquire);
-    match STARTS.iter().find(is_free) {
-        Some(free) => {
-            free.function.store(start as usize, Relaxed);
-            free.argument.store(argument as usize, Relaxed);
-            let begin = begin_thread as extern "C" fn(*mut c_void) -> *mut c_void;
-            (begin as *const c_void, addr_of!(*free) as *mut c_void)
-        }
-        None => (start, argument),
-    }
-}
-
-/// The thread of a [start](started) was not started.
-pub fn not_started(argument: *mut c_void) {
-    let range = STARTS.as_ptr_range();
-    let start = argument as *const Start;
-    if range.contains(&start) {
-        // SAFETY: it is one of these.
-        unsafe { &*start }.is_taken.store(false, Release);
-    }
-}
-
-extern "C" fn begin_thread(start: *mut c_void) -> *mut c_void {
-    // SAFETY: it is a place of `STARTS`, which was written before this thread was started.
-    let (function, argument) = unsafe {
-        let start = &*(start as *const Start);
-        let taken = (start.function.load(Acquire), start.argument.load(Relaxed));
-        start.is_taken.store(false, Release);
-        taken
-    };
-    let page = PAGE.load(Acquire);
-    let is_free = |one: &AtomicUsize| one.compare_exchange(0, 1, Acquire, Relaxed).is_ok();
-    let index = if page.is_null() { None } else { POINTERS.iter().position(is_free) };
-    if let Some(index) = index {
-        let here = 0_usize;
-        // SAFETY: the mapping lasts as long as the process.
-        enter(unsafe { &*page }, index, addr_of!(here) as usize + ABOVE);
-    }
-    // SAFETY: the program gave this function and this argument.
-    let result = unsafe {
-        transmute::<usize, extern "C" fn(*mut c_void) -> *mut c_void>(function)(argument as _)
-    };
-    if let Some(index) = index {
-        // SAFETY: as above.
-        unsafe { &*page }.threads[MEMBER.load(Relaxed)][index].store(0, Release);
-        POINTERS[index].store(0, Release);
-    }
-    result
 }
 
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -294,6 +238,11 @@ unsafe extern "C" fn sampled(_: c_int, _: *const c_void, context: *const c_void)
     // SAFETY: the mapping lasts as long as the process; the kernel gives the registers.
     let (page, registers) = unsafe { (&*page, Registers::of(context)) };
     let own = MEMBER.load(Relaxed);
+    // SAFETY: the thread executes this code.
+    let mut state = unsafe { registers.state() };
+    if state == thread_state::WAITING {
+        INTERRUPTED.fetch_add(1, Relaxed);
+    }
     // Only the time of the process counts. A signal may be late.
     if page.takes_samples[own].load(Relaxed) == 0 || matches!(TIME.state(), State::Still(_)) {
         return;
@@ -303,8 +252,7 @@ unsafe extern "C" fn sampled(_: c_int, _: *const c_void, context: *const c_void)
         return;
     }
     let pointer = thread_pointer();
-    let index = POINTERS.iter().position(|one| one.load(Relaxed) == pointer);
-    let top = index.map_or(0, |index| TOPS[index].load(Relaxed));
+    let top = if pointer == FIRST.load(Relaxed) { TOP.load(Relaxed) } else { pointer };
     let known = top.wrapping_sub(registers.stack);
     // Another stack than the thread's own, of a coroutine, has an end that is not known.
     let is_known = top >= registers.stack && known <= 1 << 20;
@@ -326,8 +274,6 @@ unsafe extern "C" fn sampled(_: c_int, _: *const c_void, context: *const c_void)
         // SAFETY: the place is large enough. The kernel stops where the stack ends.
         unsafe { read_own(registers.stack, words) }
     };
-    // SAFETY: the thread executes this code.
-    let mut state = unsafe { registers.state() };
     if is_owner() {
         state |= thread_state::MEASURES;
     }

@@ -13,7 +13,7 @@ use std::{
     time::Instant,
 };
 
-use rbench_code::samples::{Code, FunctionTable, SampledState, SampledThread};
+use rbench_code::samples::{Code, CodeFiles, FunctionTable, SampledState, SampledThread};
 use tempfile::TempDir;
 
 use super::*;
@@ -311,6 +311,43 @@ fn main() {
 }
 ";
 
+/// Waits twenty times for 4 ms by the call that is its argument. Prints how many calls failed, and if all waited.
+const WAITS: &str = r#"
+use std::{ptr::null_mut, time::{Duration, Instant}};
+unsafe extern "C" {
+    fn poll(files: *mut u8, count: u64, timeout: i32) -> i32;
+    fn epoll_create1(flags: i32) -> i32;
+    fn epoll_wait(epoll: i32, events: *mut [u64; 2], most: i32, timeout: i32) -> i32;
+    fn nanosleep(time: *const [i64; 2], left: *mut [i64; 2]) -> i32;
+    fn clock_nanosleep(clock: i32, flags: i32, time: *const [i64; 2], left: *mut [i64; 2]) -> i32;
+    fn clock_gettime(clock: i32, time: *mut [i64; 2]) -> i32;
+    fn sem_timedwait(semaphore: *mut [u64; 4], until: *const [i64; 2]) -> i32;
+    fn __errno_location() -> *mut i32;
+}
+fn main() {
+    let (call, time) = (std::env::args().nth(1).unwrap(), [0, 4_000_000]);
+    let epoll = unsafe { epoll_create1(0) };
+    let (mut failed, begin) = (0, Instant::now());
+    for _ in 0..20 {
+        let (mut left, mut events) = ([0; 2], [0; 2]);
+        failed += i32::from(0 != unsafe { match &*call {
+            "poll" => poll(null_mut(), 0, 4),
+            "epoll_wait" => epoll_wait(epoll, &mut events, 1, 4),
+            "nanosleep" => nanosleep(&time, &mut left),
+            "sem_timedwait" => {
+                clock_gettime(0, &mut left);
+                left[1] += time[1];
+                left = [left[0] + left[1] / 1_000_000_000, left[1] % 1_000_000_000];
+                sem_timedwait(&mut [0; 4], &left);
+                *__errno_location() - 110
+            }
+            _ => clock_nanosleep(1, 0, &time, &mut left),
+        } });
+    }
+    println!("{failed} {}", begin.elapsed() >= Duration::from_millis(80));
+}
+"#;
+
 /// Compiled once, as compiling takes long.
 fn built() -> &'static Built {
     static BUILT: OnceLock<Built> = OnceLock::new();
@@ -327,6 +364,7 @@ fn built() -> &'static Built {
         rustc(PLACES, "places", "--edition 2024");
         rustc(CLOCKS, "clocks", "--edition 2024");
         rustc(SAMPLED, "sampled", "--edition 2024 -O -g");
+        rustc(WAITS, "waits", "--edition 2024");
         // Here, since another test's processes may read it while a test writes.
         for index in 0..2 {
             let home = directory.path().join(format!("home-{index}"));
@@ -736,11 +774,12 @@ fn sampled(argument: Option<&str>, takes_samples: bool) -> [Sampled; 2] {
 #[test]
 fn samples_have_whole_stacks_of_the_thread_that_measures() {
     let program = fs::canonicalize(built().directory.path()).unwrap().join("sampled");
-    let read = |path: &str| fs::read(path).ok().map(Into::into);
+    let read = |path: &str| fs::read(path).ok();
     for argument in [None, Some("in a thread")] {
         for Sampled { mapped, samples, .. } in sampled(argument, true) {
             let mut table = FunctionTable::default();
-            let mut code = Code::new(&mapped, program.to_str().unwrap(), &mut table, read);
+            let (program, mut files) = (program.to_str().unwrap(), CodeFiles::default());
+            let mut code = Code::new(&mapped, program, &mut files, &mut table, read);
             let works = |one: &&Sample| {
                 one.thread == SampledThread::Measuring && one.state == SampledState::Working
             };
@@ -769,6 +808,28 @@ fn samples_have_whole_stacks_of_the_thread_that_measures() {
                 named[0]
             );
         }
+    }
+}
+
+#[test]
+fn calls_that_wait_go_on_after_a_sample() {
+    let interrupt = Interrupt::new().unwrap();
+    for call in ["nanosleep", "clock_nanosleep", "poll", "epoll_wait", "sem_timedwait"] {
+        let invocation = Invocation {
+            program: built().directory.path().join("waits"),
+            arguments: vec![call.into()],
+            directory: "/".into(),
+            ..Invocation::default()
+        };
+        let shared_page = shared_page();
+        shared_page.leave(1).unwrap();
+        let member = member(&shared_page, 0);
+        let execute = || run(&invocation, &Limits::default(), &interrupt, Some(&member));
+        let ended = shared_page.sampled_while(Duration::from_micros(200), &[], execute).unwrap();
+        assert_eq!(ended.unwrap().output.to_string(), "0 true\n", "{call}");
+        let samples = member.sampled().unwrap().samples;
+        let waiting = samples.iter().filter(|one| one.state == SampledState::Waiting);
+        assert!(waiting.count() > 10, "{call}: {}", samples.len());
     }
 }
 

@@ -15,7 +15,7 @@ use core::{
 };
 
 use super::{
-    clock_gettime, is_owner, own_time::State, page::Page, system::*, thread, BEGAN, OWNER,
+    clock_gettime, is_owner, own_time::State, page::Page, sampling, system::*, thread, BEGAN, OWNER,
     OWNER_POINTER, PROCESS, TIME,
 };
 
@@ -452,11 +452,25 @@ pub unsafe fn sleep_for(
     left: *mut Timespec,
     sleep: impl Fn(*const Timespec, *mut Timespec) -> c_int,
 ) -> c_int {
-    if !is_active() || is_owner() || time.is_null() {
+    if time.is_null() {
         return sleep(time, left);
     }
     // SAFETY: the caller has the time there.
     let mut rest = unsafe { *time };
+    // Of these calls, some return the error, and others set it.
+    let sleep = |time: *const Timespec, left| {
+        // SAFETY: the time is that of the caller, or that below.
+        let longest = unsafe { *time }.total();
+        let is_over = |status| status == EINTR || is_interrupted(status);
+        let sleep_for = |rest: Option<i64>| match rest.map(Timespec::of) {
+            Some(rest) => sleep(&rest, left),
+            None => sleep(time, left),
+        };
+        sampling::uninterrupted(longest, sleep_for, is_over)
+    };
+    if !is_active() || is_owner() {
+        return sleep(time, left);
+    }
     let deadline = own_time().saturating_add(rest.total());
     loop {
         let status = during_wait(|| sleep(&rest, left));
@@ -468,14 +482,28 @@ pub unsafe fn sleep_for(
     }
 }
 
+/// True if a call has failed because a signal came.
+pub fn is_interrupted(status: c_int) -> bool {
+    // SAFETY: libc has a place for each thread.
+    status == -1 && unsafe { *__errno_location() } == EINTR
+}
+
 /// Waits for events for at most this many ms of the process's time. `wait` waits for real ones, and returns 0 if there
 /// were no events.
 fn wait_for_events(timeout: c_int, wait: impl Fn(c_int) -> c_int) -> c_int {
+    const MILLISECOND: i64 = 1_000_000;
+    let wait = |timeout: c_int| {
+        let wait_for = |rest: Option<i64>| {
+            let rest = rest.filter(|_| timeout > 0);
+            wait(rest.map_or(timeout, |rest| ((rest + MILLISECOND - 1) / MILLISECOND) as c_int))
+        };
+        sampling::uninterrupted(i64::from(timeout) * MILLISECOND, wait_for, is_interrupted)
+    };
     // A call that only asks does not wait.
     if !is_active() || timeout == 0 || is_owner() {
         return wait(timeout);
     }
-    let deadline = own_time() + i64::from(timeout) * 1_000_000;
+    let deadline = own_time() + i64::from(timeout) * MILLISECOND;
     let mut rest = timeout;
     loop {
         let events = during_wait(|| wait(rest));
@@ -486,7 +514,7 @@ fn wait_for_events(timeout: c_int, wait: impl Fn(c_int) -> c_int) -> c_int {
         if missing <= 0 {
             return events;
         }
-        rest = ((missing + 999_999) / 1_000_000) as c_int;
+        rest = ((missing + MILLISECOND - 1) / MILLISECOND) as c_int;
     }
 }
 

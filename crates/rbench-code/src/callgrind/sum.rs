@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     elf::{LinkedFunction, Name, instance_of},
-    matching::{Function, NO_SYMBOL, Place},
+    matching::{Function, FunctionTable, NO_SYMBOL, Place},
 };
 
 /// The instructions of functions in a number of iterations of a benchmark.
@@ -28,8 +28,7 @@ pub struct Profile {
 /// A signed sum of parts that becomes a profile.
 pub struct Sum<'n> {
     named: &'n dyn Fn(&Symbol) -> Function,
-    functions: Vec<Function>,
-    places: HashMap<Function, usize>,
+    functions: FunctionTable,
     own: Vec<i64>,
     /// The number of calls, and their instructions.
     calls: BTreeMap<(usize, usize), [i64; 2]>,
@@ -38,13 +37,8 @@ pub struct Sum<'n> {
 impl<'n> Sum<'n> {
     /// An empty sum; `named` identifies the functions by their symbols.
     pub fn new(named: &'n dyn Fn(&Symbol) -> Function) -> Self {
-        Self {
-            named,
-            functions: Vec::new(),
-            places: HashMap::new(),
-            own: Vec::new(),
-            calls: BTreeMap::new(),
-        }
+        let functions = FunctionTable::default();
+        Self { named, functions, own: Vec::new(), calls: BTreeMap::new() }
     }
 
     /// Adds all parts of a dump, or subtracts them.
@@ -67,11 +61,9 @@ impl<'n> Sum<'n> {
     }
 
     fn place(&mut self, symbol: &Symbol) -> usize {
-        *self.places.entry((self.named)(symbol)).or_insert_with_key(|function| {
-            self.functions.push(function.clone());
-            self.own.push(0);
-            self.functions.len() - 1
-        })
+        let place = self.functions.index((self.named)(symbol));
+        self.own.resize(self.own.len().max(place + 1), 0);
+        place
     }
 
     /// The profile of `iterations` iterations, without functions that executed nothing and calls that never happened.
@@ -93,7 +85,7 @@ impl<'n> Sum<'n> {
         });
         let places: Vec<usize> = places.collect();
         let kept = |place: &usize| is_kept[*place];
-        let functions = self.functions.into_iter().enumerate();
+        let functions = self.functions.into_functions().into_iter().enumerate();
         Profile {
             functions: functions.filter(|(place, _)| kept(place)).map(|(_, one)| one).collect(),
             own: (0..own.len()).filter(kept).map(|place| own[place]).collect(),

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::{
     fold::{FoldedStack, folded},
-    inlining::{Inlined, inlined_functions, mean},
+    inlining::{Inlined, inlined_functions, key, mean},
     profile::{SampledExecution, SampledStack, SampledState, SampledThread, TimeProfile},
     tally::{Key, Tally, usable_pairs},
 };
@@ -120,6 +120,13 @@ pub struct FunctionTime {
     pub changed_caller: Option<Caller>,
     /// The functions whose self time is part of its own, because one version inlines them here.
     pub inlined: Vec<Inlined>,
+}
+
+impl FunctionTime {
+    /// Its mean self time in both versions.
+    fn time(&self) -> f64 {
+        [self.base, self.head].into_iter().flatten().map(|spent| spent.own).sum::<f64>() / 2.0
+    }
 }
 
 /// The time of a function in ns per iteration.
@@ -259,6 +266,9 @@ struct TimeComparison<'c> {
     estimate: &'c dyn Fn(&[f64]) -> Change,
 }
 
+/// A function with the differences of its self time, one for each pair.
+type WithDifferences = (FunctionTime, Vec<f64>);
+
 impl TimeComparison<'_> {
     /// The change between two series over the pairs.
     fn change(&self, series: [Option<&Vec<f64>>; 2]) -> Change {
@@ -282,14 +292,11 @@ impl TimeComparison<'_> {
         let on_stacks = on_stacks.map(|(thread, one)| (*thread, SampledState::Working, *one));
         let keys: BTreeSet<Key> =
             own.iter().flat_map(BTreeMap::keys).copied().chain(on_stacks).collect();
-        let mut functions: Vec<FunctionTime> =
-            keys.iter().map(|key| self.function(*key, &own, &inlined)).collect();
+        let mut functions: Vec<_> =
+            keys.into_iter().map(|key| self.function(key, &own, &inlined)).collect();
         self.mark_beyond_noise(&mut functions);
-        let differences: Vec<Vec<f64>> = keys
-            .iter()
-            .map(|key| self.differences(own.each_ref().map(|series| series.get(key))))
-            .collect();
-        let others_are_unchanged = self.attribute(&mut functions, &differences);
+        let others_are_unchanged = self.attribute(&mut functions);
+        let mut functions: Vec<FunctionTime> = functions.into_iter().map(|(one, _)| one).collect();
         functions.sort_by(|one, other| {
             let size = |one: &FunctionTime| [one.own.mean.abs(), one.inclusive.mean.abs()];
             size(other).partial_cmp(&size(one)).unwrap_or(Ordering::Equal)
@@ -298,33 +305,23 @@ impl TimeComparison<'_> {
     }
 
     /// Attributes to the functions beyond noise what the others seem to have gained or lost, in proportion to their time,
-    /// unless the others together changed too. `differences` has those of each function, by pairs. True if it did.
+    /// unless the others together changed too. True if it did.
     ///
     /// The samples of an execution are a multinomial sample: what one function has by chance, all others lack in proportion to
     /// their time. So this is the conditional expectation of the errors, given that the others are unchanged.
-    fn attribute(&self, functions: &mut [FunctionTime], differences: &[Vec<f64>]) -> bool {
-        let is_of_measuring = |one: &FunctionTime| one.thread == SampledThread::Measuring;
-        let mut of_others = vec![0.0; self.pairs];
-        for (function, differences) in functions.iter().zip(differences) {
-            if is_of_measuring(function) && !function.is_beyond_noise {
-                of_others.iter_mut().zip(differences).for_each(|(sum, one)| *sum += one);
-            }
-        }
-        let time = |one: &FunctionTime| {
-            [one.base, one.head].map(|spent| spent.unwrap_or_default().own).iter().sum::<f64>()
-        };
-        let is_meant = |one: &&FunctionTime| is_of_measuring(one) && one.is_beyond_noise;
-        let of_named: f64 = functions.iter().filter(is_meant).map(time).sum();
+    fn attribute(&self, functions: &mut [WithDifferences]) -> bool {
+        let measuring = functions.iter_mut();
+        let measuring = measuring.filter(|(one, _)| one.thread == SampledThread::Measuring);
+        let (named, others): (Vec<_>, Vec<_>) = measuring.partition(|(one, _)| one.is_beyond_noise);
+        let of_others = sum(self.pairs, others.iter().map(|(_, differences)| differences));
+        let of_named: f64 = named.iter().map(|(one, _)| one.time()).sum();
         if of_named == 0.0 || (self.estimate)(&of_others).p < TOGETHER {
             return false;
         }
-        for (function, differences) in functions.iter_mut().zip(differences) {
-            if is_of_measuring(function) && function.is_beyond_noise {
-                let share = time(function) / of_named;
-                let own =
-                    differences.iter().zip(&of_others).map(|(own, others)| own + share * others);
-                function.attributed = (self.estimate)(&own.collect::<Vec<_>>());
-            }
+        for (function, differences) in named {
+            let share = function.time() / of_named;
+            let own = differences.iter().zip(&of_others).map(|(own, others)| own + share * others);
+            function.attributed = (self.estimate)(&own.collect::<Vec<_>>());
         }
         true
     }
@@ -334,7 +331,7 @@ impl TimeComparison<'_> {
         key: Key,
         own: &[BTreeMap<Key, Vec<f64>>; 2],
         inlined: &BTreeMap<usize, (usize, bool)>,
-    ) -> FunctionTime {
+    ) -> WithDifferences {
         let (thread, state, index) = key;
         let own = own.each_ref().map(|series| series.get(&key));
         let inclusive = self.tallies.map(|tally| tally.inclusive.get(&(thread, index)));
@@ -345,7 +342,8 @@ impl TimeComparison<'_> {
             let is_sampled = own.or(inclusive).is_some();
             is_sampled.then(|| Spent { own: mean(own), inclusive: mean(inclusive) })
         };
-        let change = self.change(own);
+        let differences = self.differences(own);
+        let change = (self.estimate)(&differences);
         let Function { name, place } = self.named(index);
         let code = &self.all[index].code;
         let is_of_one = state == SampledState::Working && thread == SampledThread::Measuring;
@@ -354,7 +352,7 @@ impl TimeComparison<'_> {
             name: self.named(*function).name,
             in_head: *in_head,
         });
-        FunctionTime {
+        let function = FunctionTime {
             thread,
             state,
             code: code.clone(),
@@ -372,7 +370,8 @@ impl TimeComparison<'_> {
             inlined: joined.collect(),
             name,
             place,
-        }
+        };
+        (function, differences)
     }
 
     fn named(&self, index: usize) -> Function {
@@ -406,13 +405,10 @@ impl TimeComparison<'_> {
 
     /// Marks the functions whose self time differs, of those that have enough of it. Those whose code differs are tested
     /// apart from the others.
-    fn mark_beyond_noise(&self, functions: &mut [FunctionTime]) {
+    fn mark_beyond_noise(&self, functions: &mut [WithDifferences]) {
         let all: f64 = self.tallies.iter().map(|tally| mean(Some(&tally.times))).sum();
-        let is_tested = |one: &&mut FunctionTime| {
-            let spent = [one.base, one.head].map(|spent| spent.unwrap_or_default().own);
-            spent.iter().sum::<f64>() >= TESTED * all / 2.0
-        };
-        let tested = functions.iter_mut().filter(is_tested);
+        let functions = functions.iter_mut().map(|(one, _)| one);
+        let tested = functions.filter(|one| one.time() >= TESTED * all / 2.0);
         let (changed, others): (Vec<_>, Vec<_>) = tested.partition(|one| one.code.differs());
         for (mut group, rate) in [changed, others].into_iter().zip(ERROR_RATES) {
             group.sort_by(|one, other| one.own.p.total_cmp(&other.own.p));
@@ -428,32 +424,31 @@ impl TimeComparison<'_> {
     }
 
     fn threads(&self) -> Option<Threads> {
-        let sum = |tally: &Tally<'_>| {
-            let mut sum = vec![0.0; self.pairs];
+        let sums = self.tallies.map(|tally| {
             let others =
                 tally.own.iter().filter(|((thread, ..), _)| *thread == SampledThread::Other);
-            for (_, series) in others {
-                sum.iter_mut().zip(series).for_each(|(sum, time)| *sum += time);
-            }
-            sum
-        };
-        let sums = self.tallies.map(sum);
+            sum(self.pairs, others.map(|(_, series)| series))
+        });
         let [base, head] = sums.each_ref().map(|sum| mean(Some(sum)));
         let change = self.change(sums.each_ref().map(Some));
         (base > 0.0 || head > 0.0).then_some(Threads { base, head, change })
     }
 }
 
+/// The sum of series over the pairs.
+fn sum<'s>(pairs: usize, all: impl Iterator<Item = &'s Vec<f64>>) -> Vec<f64> {
+    all.fold(vec![0.0; pairs], |mut sum, series| {
+        sum.iter_mut().zip(series).for_each(|(sum, time)| *sum += time);
+        sum
+    })
+}
+
 /// Adds the self time of inlined functions to that of their callers.
 fn join(series: &mut BTreeMap<Key, Vec<f64>>, inlined: &BTreeMap<usize, (usize, bool)>) {
     for (function, (caller, _)) in inlined {
-        let [from, to] = [*function, *caller]
-            .map(|function| (SampledThread::Measuring, SampledState::Working, function));
-        if let Some(times) = series.remove(&from) {
-            match series.get_mut(&to) {
-                Some(sum) => sum.iter_mut().zip(times).for_each(|(sum, time)| *sum += time),
-                None => drop(series.insert(to, times)),
-            }
+        if let Some(times) = series.remove(&key(*function)) {
+            let own = series.entry(key(*caller)).or_insert_with(|| vec![0.0; times.len()]);
+            own.iter_mut().zip(times).for_each(|(sum, time)| *sum += time);
         }
     }
 }

@@ -74,7 +74,8 @@ fn callees_of_one_version(
     by_caller
 }
 
-const fn key(function: usize) -> Key {
+/// The measuring thread's own work in a function.
+pub const fn key(function: usize) -> Key {
     (SampledThread::Measuring, SampledState::Working, function)
 }
 

@@ -26,4 +26,6 @@ pub use measured::stretches_of_time;
 pub use profile::{
     Frame, SampledExecution, SampledStack, SampledState, SampledThread, TimeProfile,
 };
-pub use unwind::{Code, FunctionTable, Interrupted};
+pub use unwind::{Code, CodeFiles, Interrupted};
+
+pub use crate::matching::FunctionTable;

@@ -3,6 +3,8 @@
 use std::{
     borrow::Cow,
     collections::{BTreeMap, HashMap},
+    ops::Range,
+    rc::Rc,
     sync::Arc,
 };
 
@@ -20,7 +22,7 @@ use super::{Frame, Mapped};
 use crate::{
     callgrind::{Function, Place},
     elf::{Name, instance_of},
-    matching::NO_SYMBOL,
+    matching::{FunctionTable, NO_SYMBOL},
 };
 
 /// A thread when it was interrupted.
@@ -38,48 +40,37 @@ pub struct Interrupted {
     pub stack: Vec<u64>,
 }
 
-/// The functions of a version: each gets an index when it is first met.
-#[derive(Debug, Default)]
-pub struct FunctionTable {
-    indices: HashMap<Function, usize>,
-    functions: Vec<Function>,
-}
-
-impl FunctionTable {
-    fn index(&mut self, function: Function) -> usize {
-        let Self { indices, functions } = self;
-        *indices.entry(function).or_insert_with_key(|function| {
-            functions.push(function.clone());
-            functions.len() - 1
-        })
-    }
-
-    /// The functions, in the order of their indices.
-    pub fn into_functions(self) -> Vec<Function> {
-        self.functions
-    }
-}
-
 /// The most frames of a stack: one that is longer does not end, or is hostile.
 const MOST_FRAMES: usize = 512;
+
+/// Files of code, each read and understood once for all processes that execute it.
+#[derive(Default)]
+pub struct CodeFiles(HashMap<String, Option<Rc<CodeFile>>>);
 
 /// The code of a process.
 pub struct Code<'t> {
     unwinder: UnwinderNative<Arc<[u8]>, framehop::MayAllocateDuringUnwind>,
     cache: CacheNative<framehop::MayAllocateDuringUnwind>,
-    files: Vec<CodeFile>,
+    parts: Vec<CodePart>,
     functions: &'t mut FunctionTable,
     /// The frames of each address that was met: the function, and those that are inlined there, the outermost first.
     known: HashMap<u64, Vec<Frame>>,
 }
 
+/// A part of a file in a process.
+struct CodePart {
+    addresses: Range<u64>,
+    /// The address of its code in the process, less that in the file.
+    bias: u64,
+    file: Rc<CodeFile>,
+}
+
 /// An executable or library.
 struct CodeFile {
     name: Place,
-    /// The address of its code in the process, less that in the file.
-    bias: u64,
-    start: u64,
-    end: u64,
+    /// The parts with code: their places in the file, and the addresses of their beginnings.
+    code: Vec<(Range<u64>, u64)>,
+    sections: ExplicitModuleSectionInfo<Arc<[u8]>>,
     /// Each function by its address in the file: its end, and its symbol.
     symbols: BTreeMap<u64, (u64, String)>,
     /// Its debug information, if it has any: it knows inlined functions.
@@ -93,77 +84,37 @@ impl<'t> Code<'t> {
     pub fn new(
         mapped: &[Mapped],
         program: &str,
+        files: &mut CodeFiles,
         functions: &'t mut FunctionTable,
-        read: impl Fn(&str) -> Option<Arc<[u8]>>,
+        read: impl Fn(&str) -> Option<Vec<u8>>,
     ) -> Self {
         let mut code = Self {
             unwinder: UnwinderNative::new(),
             cache: CacheNative::new(),
-            files: Vec::new(),
+            parts: Vec::new(),
             functions,
             known: HashMap::new(),
         };
-        for part in mapped.iter().filter(|part| part.is_code) {
-            if code.files.iter().any(|file| file.start == part.addresses.start) {
+        for Mapped { addresses, offset, path, .. } in mapped.iter().filter(|part| part.is_code) {
+            let file = files
+                .0
+                .entry(path.clone())
+                .or_insert_with(|| CodeFile::new(path, path == program, &read(path)?).map(Rc::new));
+            // Of several parts with code, each has its own addresses.
+            let Some((file, in_file)) =
+                file.as_ref().and_then(|file| Some((file, file.address(*offset)?)))
+            else {
+                continue;
+            };
+            if code.parts.iter().any(|part| part.addresses.start == addresses.start) {
                 continue;
             }
-            if let Some(bytes) = read(&part.path) {
-                code.add(part, part.path == program, &bytes);
-            }
+            let bias = addresses.start.wrapping_sub(in_file);
+            let sections = file.sections.clone();
+            code.unwinder.add_module(Module::new(path.clone(), addresses.clone(), bias, sections));
+            code.parts.push(CodePart { addresses: addresses.clone(), bias, file: Rc::clone(file) });
         }
         code
-    }
-
-    /// Adds a part of a file with code; nothing if the file cannot be understood.
-    fn add(&mut self, part: &Mapped, is_program: bool, bytes: &Arc<[u8]>) {
-        let Ok(elf) = object::File::parse(&**bytes) else { return };
-        // Others may have a part of the same page of the file.
-        let is_code = |segment: &object::Segment<'_, '_>| matches!(segment.flags(), SegmentFlags::Elf { p_flags, .. } if p_flags.contains(PF_X));
-        let Some(in_file) = elf.segments().filter(is_code).find_map(|segment| {
-            let (at, length) = segment.file_range();
-            let is_there = (at / PAGE * PAGE..at.checked_add(length)?).contains(&part.offset);
-            is_there.then(|| segment.address().wrapping_sub(at).wrapping_add(part.offset))
-        }) else {
-            return;
-        };
-        let bias = part.addresses.start.wrapping_sub(in_file);
-        let range = |name: &str| {
-            let section = elf.section_by_name(name)?;
-            Some(section.address()..section.address().checked_add(section.size())?)
-        };
-        let data = |name: &str| -> Option<Arc<[u8]>> {
-            Some(elf.section_by_name(name)?.uncompressed_data().ok()?.into())
-        };
-        let sections = ExplicitModuleSectionInfo {
-            text_svma: range(".text"),
-            text: data(".text"),
-            got_svma: range(".got"),
-            eh_frame_svma: range(".eh_frame"),
-            eh_frame: data(".eh_frame"),
-            eh_frame_hdr_svma: range(".eh_frame_hdr"),
-            eh_frame_hdr: data(".eh_frame_hdr"),
-            debug_frame: data(".debug_frame"),
-            ..ExplicitModuleSectionInfo::default()
-        };
-        self.unwinder.add_module(Module::new(
-            part.path.clone(),
-            part.addresses.clone(),
-            bias,
-            sections,
-        ));
-        let name = if is_program {
-            Place::Program(0)
-        } else {
-            Place::Library(part.path.rsplit('/').next().unwrap_or_default().to_owned())
-        };
-        self.files.push(CodeFile {
-            debug_info: if is_program { debug_info(&elf) } else { None },
-            name,
-            bias,
-            start: part.addresses.start,
-            end: part.addresses.end,
-            symbols: symbols(&elf),
-        });
     }
 
     /// The frames of an interrupted thread, the outermost first, and whether they reach the end of the copied stack.
@@ -199,8 +150,12 @@ impl<'t> Code<'t> {
                 Err(_) => break,
             }
         }
-        let found = addresses.into_iter().rev().flat_map(|address| self.at(address)).collect();
-        (found, is_whole || has_reached_end)
+        let found: Vec<Frame> =
+            addresses.into_iter().rev().flat_map(|address| self.at(address)).collect();
+        // Where panics abort, C's `main` has no table, and its callers are of no interest.
+        let is_main = |frame: &Frame| self.functions.name(frame.function).as_str() == "main";
+        let is_from_main = found.first().is_some_and(is_main);
+        (found, is_whole || has_reached_end || is_from_main)
     }
 
     /// The function at an address, and those that are inlined there.
@@ -208,13 +163,13 @@ impl<'t> Code<'t> {
         if let Some(known) = self.known.get(&address) {
             return known.clone();
         }
-        let file = self.files.iter().find(|file| (file.start..file.end).contains(&address));
-        let functions = file.map_or_else(
+        let part = self.parts.iter().find(|part| part.addresses.contains(&address));
+        let functions = part.map_or_else(
             || {
                 let (name, place) = (Name::demangle(NO_SYMBOL), Place::Library(String::new()));
                 vec![Function { name, place }]
             },
-            |file| file.functions(address),
+            |part| part.file.functions(address.wrapping_sub(part.bias)),
         );
         let functions = functions.into_iter().enumerate();
         let frames: Vec<Frame> = functions
@@ -232,9 +187,54 @@ impl<'t> Code<'t> {
 const PAGE: u64 = 4096;
 
 impl CodeFile {
-    /// The function at this address of the process, and those that are inlined there, the outermost first.
+    /// `None` for a file that cannot be understood.
+    fn new(path: &str, is_program: bool, bytes: &[u8]) -> Option<Self> {
+        let elf = object::File::parse(bytes).ok()?;
+        let is_code = |segment: &object::Segment<'_, '_>| matches!(segment.flags(), SegmentFlags::Elf { p_flags, .. } if p_flags.contains(PF_X));
+        let code = elf.segments().filter(is_code).map(|segment| {
+            let (at, length) = segment.file_range();
+            (at..at.saturating_add(length), segment.address())
+        });
+        let range = |name: &str| {
+            let section = elf.section_by_name(name)?;
+            Some(section.address()..section.address().checked_add(section.size())?)
+        };
+        let data = |name: &str| -> Option<Arc<[u8]>> {
+            Some(elf.section_by_name(name)?.uncompressed_data().ok()?.into())
+        };
+        let sections = ExplicitModuleSectionInfo {
+            text_svma: range(".text"),
+            text: data(".text"),
+            got_svma: range(".got"),
+            eh_frame_svma: range(".eh_frame"),
+            eh_frame: data(".eh_frame"),
+            eh_frame_hdr_svma: range(".eh_frame_hdr"),
+            eh_frame_hdr: data(".eh_frame_hdr"),
+            debug_frame: data(".debug_frame"),
+            ..ExplicitModuleSectionInfo::default()
+        };
+        Some(Self {
+            name: if is_program {
+                Place::Program(0)
+            } else {
+                Place::Library(path.rsplit('/').next().unwrap_or_default().to_owned())
+            },
+            code: code.collect(),
+            sections,
+            symbols: symbols(&elf),
+            debug_info: if is_program { debug_info(&elf) } else { None },
+        })
+    }
+
+    /// The address of the code at this place of the file. Other parts may have a part of the same page.
+    fn address(&self, place: u64) -> Option<u64> {
+        let is_there = |part: &Range<u64>| (part.start / PAGE * PAGE..part.end).contains(&place);
+        let (part, address) = self.code.iter().find(|(part, _)| is_there(part))?;
+        Some(address.wrapping_sub(part.start).wrapping_add(place))
+    }
+
+    /// The function at this address, and those that are inlined there, the outermost first.
     fn functions(&self, address: u64) -> Vec<Function> {
-        let address = address.wrapping_sub(self.bias);
         let before = self.symbols.range(..=address).next_back();
         let symbol = before.filter(|(_, (end, _))| address < *end).map(|(_, (_, symbol))| symbol);
         let symbol = symbol.map_or(NO_SYMBOL, String::as_str);
