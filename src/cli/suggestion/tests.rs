@@ -72,7 +72,7 @@ fn suggestion_protects_revisions_that_look_like_options() {
 fn suggestion_runs_code_in_the_same_sandbox() {
     let given = given("--sandbox --config 'sandbox.read=[\"/a\"]'");
     let line = given.suggest("diff", &["A", "B"], &[]);
-    assert_eq!(line, "cargo rbench diff A B --config 'sandbox.read=[\"/a\"]' --sandbox");
+    assert_eq!(line, "cargo rbench diff A B --sandbox --config 'sandbox.read=[\"/a\"]'");
     assert!(Cli::parse_words(&shlex::split(&line).unwrap()[2..]).unwrap().sandbox);
     assert_eq!(given.suggest("accept", &["A"], &[]), "cargo rbench accept A");
 }
