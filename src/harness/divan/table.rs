@@ -52,8 +52,7 @@ impl Row {
 }
 
 /// The reason why a benchmark that has begun has no measurement.
-const CLOSED_OUTPUT: &str =
-    "it closes its standard output, where Divan would have printed the measurements";
+const CLOSED_OUTPUT: &str = "it closes its standard output, so Divan shows nothing";
 
 /// The measurements of the only benchmark, or the reason why there are none.
 ///

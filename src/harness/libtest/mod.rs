@@ -85,7 +85,7 @@ impl Harness for Libtest {
         let median = median(&ended.output, &benchmark.id).ok_or_else(|| {
             let has_begun = events(&ended.output, &benchmark.id).next().is_some();
             error(if has_begun {
-                "it closes its standard output, where libtest would have printed the measurement"
+                "it closes its standard output, so libtest shows nothing"
             } else {
                 "it printed no measurement; does a benchmark with this id exist?"
             })
