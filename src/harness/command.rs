@@ -48,7 +48,7 @@ impl Command {
             invocation.program.clone_from(program);
         }
         invocation.input.clone_from(&self.input);
-        if is_timed(conditions) {
+        if uses_launcher(conditions) {
             invocation.launcher.clone_from(&self.launcher);
         }
         let work = self.least_time(request);
@@ -58,9 +58,11 @@ impl Command {
     }
 }
 
-/// True if a process under these conditions shows its real time.
-fn is_timed(conditions: &Conditions<'_>) -> bool {
-    conditions.counting.is_none() && conditions.allocations.is_none()
+/// True if a process under these conditions preloads nothing, which its launcher would load instead.
+fn uses_launcher(conditions: &Conditions<'_>) -> bool {
+    conditions.counting.is_none()
+        && conditions.allocations.is_none()
+        && conditions.member.is_none_or(InterleavedProcess::is_program)
 }
 
 impl Harness for Command {
@@ -113,7 +115,7 @@ impl Harness for Command {
             // It contains the time of the other version.
             series.retain(|series| series.metric != Metric::wall());
         }
-        if self.launcher.is_some() && is_timed(conditions) {
+        if self.launcher.is_some() && uses_launcher(conditions) {
             series.extend(ended.resources.peak_memory.map(memory));
         }
         Ok(Outcome::Measured(measured(request, series, &ended)))

@@ -259,8 +259,12 @@ fn profiles(
     let mut tables = [FunctionTable::default(), FunctionTable::default()];
     let mut versions = [TimeProfile::default(), TimeProfile::default()];
     let (mut slower, mut values) = (Vec::new(), Vec::new());
+    // The CPU time of a program that computes alone decides it, too.
+    let program = subject
+        .is_program()
+        .then(|| if subject.is_interleaved() { Metric::cpu() } else { Metric::wall() });
     for (step, pair) in steps.iter().zip(pairs) {
-        let measured = pair.each_ref().map(|all| Measured::of(all, subject.is_program()));
+        let measured = pair.each_ref().map(|all| Measured::of(all, program.as_ref()));
         values.extend(measured.iter().flat_map(|one| one.values.iter().flatten().copied()));
         slower.extend(measured.iter().filter_map(Measured::overhead));
         let times = times(&measured);
@@ -300,12 +304,12 @@ struct Measured {
 }
 
 impl Measured {
-    /// Of a whole program, all that it does is measured.
-    fn of(all: &[Sampling], is_program: bool) -> Self {
+    /// Of a whole program, all that it does is measured, by this metric.
+    fn of(all: &[Sampling], program: Option<&Metric>) -> Self {
         let mut measured = Self::default();
         for Sampling { execution, sampled } in all {
-            if is_program {
-                let values = execution.median_of(&Metric::wall());
+            if let Some(metric) = program {
+                let values = execution.median_of(metric);
                 measured.values.push(vec![values.map(|value| (value, true))]);
                 measured.counts.push(vec![0..=u64::MAX]);
                 continue;

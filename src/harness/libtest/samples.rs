@@ -126,11 +126,11 @@ impl<'r> Rounds<'r> {
             return false;
         };
         let middle = COUNT / 2;
-        // Short ones contain the reading of the clock itself.
+        // Short ones contain the reading of the clock itself, and on a busy machine the processor may get slower meanwhile.
         let ratio = long[middle] as f64 / short[middle].max(1) as f64;
         // The two in the middle, with and without one before them or one of them at the end.
         let middles = [[middle - 1, middle], [middle, middle + 1], [middle - 1, middle + 1]];
-        (1.0..2.0 * LONGER as f64).contains(&ratio)
+        (1.0..4.0 * LONGER as f64).contains(&ratio)
             && middles.into_iter().any(|both| {
                 let sum: i64 = both.iter().map(|index| long[*index]).sum();
                 let shown = sum as f64 / 2.0 / iterations as f64;
@@ -232,6 +232,15 @@ mod tests {
         assert!(found.values.iter().all(|value| (value - 5_003.0).abs() < 10.0), "{found:?}");
         let few = measurements(&readings, 5, printed, &request(100_000_000, 20_000_000)).unwrap();
         assert_eq!(few.values.len(), 4, "{few:?}");
+    }
+
+    #[test]
+    fn second_samples_may_be_slower_than_the_first() {
+        let mut slower = round(40, 5_000, &[45]);
+        slower[COUNT..].iter_mut().for_each(|length| *length *= 3);
+        let printed = median(&slower[COUNT..], 200);
+        let found = measurements(&readings(5_000, &[slower]), 5, printed, &request(0, 1));
+        assert_eq!(found.map(|found| found.values.len()), Some(COUNT));
     }
 
     #[test]

@@ -15,7 +15,7 @@ pub const SAMPLE: i32 = 60;
 pub const MAPS: usize = 1 << 16;
 
 /// Number of words for the samples of a process.
-pub const SAMPLE_WORDS: usize = 1 << 21;
+pub const SAMPLE_WORDS: usize = 1 << 22;
 
 /// What is known of a thread when it is sampled, as bits.
 pub mod state {

@@ -8,6 +8,10 @@ const ROUNDING: f64 = 1.0;
 /// The most readings between two measurements: further away, another measurement may be as long by chance.
 const MOST_BETWEEN: usize = 8;
 
+/// The most readings behind the last measurement if it consists of several stretches. To add up those at each of thousands
+/// of readings would take minutes: Divan reads the clock 21,000 times to find out what a reading costs.
+const MOST_BEFORE: usize = 256;
+
 /// Stretches of a measurement, each as the indices of its first and its last reading.
 type Stretches = Vec<RangeInclusive<usize>>;
 
@@ -48,7 +52,9 @@ pub fn stretches_of_time(readings: &[i64], measured: &[f64]) -> Vec<Stretches> {
 fn in_order(readings: &[i64], measured: &[f64]) -> Vec<Stretches> {
     let begin = (0..readings.len()).find(|start| {
         let first = measured.first().and_then(|length| {
-            whole(readings, *start, *length).or_else(|| split(readings, *start, *length))
+            let is_near = *start < MOST_BEFORE;
+            let split = || is_near.then(|| split(readings, *start, *length)).flatten();
+            whole(readings, *start, *length).or_else(split)
         });
         let end = first.as_ref().and_then(|first| first.last());
         // One alone could be a part of something else that is as long.
@@ -74,7 +80,8 @@ fn near(readings: &[i64], next: usize, missed: usize, length: f64) -> Option<Str
     let starts = || (next..readings.len()).take((missed + 1) * MOST_BETWEEN);
     // Many short stretches are as long as anything by chance.
     let found = starts().find_map(|start| whole(readings, start, length));
-    found.or_else(|| starts().find_map(|start| split(readings, start, length)))
+    let mut near = starts().take(MOST_BETWEEN);
+    found.or_else(|| near.find_map(|start| split(readings, start, length)))
 }
 
 fn is_all(time: f64, length: f64) -> bool {

@@ -6,7 +6,10 @@ mod flame_graph;
 use rbench_code::{
     callgrind::{Code, Place},
     impact::Impact,
-    samples::{Caller, Change, FunctionTime, Inlined, SampledState, SampledThread, Spent, Threads},
+    samples::{
+        Caller, Change, Explanation, FunctionTime, Inlined, SampledState, SampledThread, Spent,
+        Threads,
+    },
 };
 use rbench_stats::Change as RelativeChange;
 use schemars::JsonSchema;
@@ -41,7 +44,7 @@ const MOST_LINES: usize = 5;
 const MOST_BRIEF: usize = 1;
 
 /// The largest part of a change that is shown as a share of it.
-const MOST_SHARE: f64 = 1.5;
+const MOST_SHARE: f64 = 1.2;
 
 /// The share of stacks that were not unwound to their end, and of lost samples, from which it is said.
 const DOUBTFUL: f64 = 0.02;
@@ -243,13 +246,22 @@ impl ExplainedTime {
             let time = Text::from(" ").styled(role, signed(own)).then(share);
             Text::from(words).append(label(function)).append(time).append(self.reason(function))
         };
-        self.explanation.selection().functions.iter().take(most).enumerate().map(line).collect()
+        self.named(most).iter().enumerate().map(line).collect()
+    }
+
+    /// The first of the functions that make up most of the change; those that are against it come last.
+    fn named(&self, most: usize) -> Vec<&FunctionTime> {
+        let Explanation { change, .. } = &self.explanation;
+        let mut named = self.explanation.selection().functions;
+        named.sort_by_key(|one| one.attributed.mean * change.mean <= 0.0);
+        named.truncate(most);
+        named
     }
 
     /// The sum of the functions named, and the others.
     fn rest(&self, most: usize) -> Text {
         let selection = self.explanation.selection();
-        let named = &selection.functions[..selection.functions.len().min(most)];
+        let named = self.named(most);
         let sum: f64 = named.iter().map(|one| one.attributed.mean).sum();
         let (count_of_others, of_others) = selection.others;
         let others = selection.functions.len() - named.len() + count_of_others;
