@@ -174,6 +174,17 @@ fn variants_are_ranked() {
 }
 
 #[test]
+#[ignore = "takes long"]
+fn explanation_names_the_functions_of_a_variant() {
+    let project = TestProject::of("implementations");
+    project.write("bench.toml", "[variant.plain]\nprofile-settings = { opt-level = 0 }\n");
+    project.commit("Have a variant");
+    let words = ["HEAD", "--variants", "plain", "--filter", "usual/1000$", "--explain"];
+    let outcome = project.rbench(&[&SHORT[..], &words].concat()).ok();
+    outcome.assert_stdout_has(&["plain compared with HEAD in ", "slower because of ", "new in"]);
+}
+
+#[test]
 fn impossible_variants_are_refused() {
     let project = project();
     let refused = |words: &[&str], texts: &[&str]| {

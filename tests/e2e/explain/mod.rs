@@ -4,6 +4,7 @@
 //! for each, all on top of the first; the table in `planted.rs` names the function that each
 //! changes.
 
+mod hosts;
 mod planted;
 mod slower;
 
