@@ -69,7 +69,7 @@ unsafe fn for_semaphore(
     // SAFETY: as above.
     let is_over = |status| status == -1 && unsafe { *error } == over;
     let wait = |deadline| {
-        crate::sampling::uninterrupted(0, |_| wait(deadline), crate::threads::is_interrupted)
+        crate::threads::uninterrupted(0, |_| wait(deadline), crate::threads::is_interrupted)
     };
     // SAFETY: as above.
     let (status, is_true) = unsafe { until(deadline, wait, is_over) };

@@ -42,8 +42,6 @@ static IS_ACTIVE: AtomicBool = AtomicBool::new(false);
 /// end below their pointers.
 static FIRST: AtomicUsize = AtomicUsize::new(0);
 static TOP: AtomicUsize = AtomicUsize::new(0);
-/// How often a thread got the signal while it waited in a call of the kernel.
-static INTERRUPTED: AtomicUsize = AtomicUsize::new(0);
 
 /// Prepares a process that is to be sampled. No other thread runs yet, and its code was not moved yet.
 pub fn prepare(page: &Page) {
@@ -67,6 +65,7 @@ pub fn prepare(page: &Page) {
     }
     FIRST.store(thread_pointer(), Relaxed);
     IS_ACTIVE.store(true, Relaxed);
+    threads::INTERRUPTED.store(1, Relaxed);
     // SAFETY: it takes nothing.
     page.process[own].store((unsafe { getpid() }) as u32, Release);
 }
@@ -117,29 +116,6 @@ pub fn begin(page: &Page) {
 /// A time slice ends.
 pub fn end(page: &Page) {
     page.takes_samples[MEMBER.load(Relaxed)].store(0, Relaxed);
-}
-
-/// Makes a call that waits for at most this many ns, and again for the rest of them whenever a sample has ended it, as
-/// the kernel does only with calls that have no limit. `wait` gets the rest, or none at first. `is_interrupted` says of
-/// an answer whether a signal has ended the call.
-pub fn uninterrupted(
-    longest: i64,
-    wait: impl Fn(Option<i64>) -> c_int,
-    is_interrupted: impl Fn(c_int) -> bool,
-) -> c_int {
-    if !is_active() {
-        return wait(None);
-    }
-    let begin = nanoseconds(CLOCK_MONOTONIC);
-    let mut rest = None;
-    loop {
-        let before = INTERRUPTED.load(Relaxed);
-        let answer = wait(rest);
-        if INTERRUPTED.load(Relaxed) == before || !is_interrupted(answer) {
-            return answer;
-        }
-        rest = Some((longest - (nanoseconds(CLOCK_MONOTONIC) - begin)).max(0));
-    }
 }
 
 /// The clock is read with this stack: rbench needs nothing above.
@@ -241,7 +217,7 @@ unsafe extern "C" fn sampled(_: c_int, _: *const c_void, context: *const c_void)
     // SAFETY: the thread executes this code.
     let mut state = unsafe { registers.state() };
     if state == thread_state::WAITING {
-        INTERRUPTED.fetch_add(1, Relaxed);
+        threads::INTERRUPTED.fetch_add(1, Relaxed);
     }
     // Only the time of the process counts. A signal may be late.
     if page.takes_samples[own].load(Relaxed) == 0 || matches!(TIME.state(), State::Still(_)) {

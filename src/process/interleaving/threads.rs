@@ -9,13 +9,13 @@ use core::{
     mem::transmute,
     ptr::{addr_of, null, null_mut},
     sync::atomic::{
-        AtomicBool, AtomicI64, AtomicU32,
+        AtomicBool, AtomicI64, AtomicU32, AtomicUsize,
         Ordering::{Acquire, Relaxed, SeqCst},
     },
 };
 
 use super::{
-    clock_gettime, is_owner, own_time::State, page::Page, sampling, system::*, thread, BEGAN, OWNER,
+    clock_gettime, is_owner, own_time::State, page::Page, system::*, thread, BEGAN, OWNER,
     OWNER_POINTER, PROCESS, TIME,
 };
 
@@ -51,6 +51,8 @@ static HELD: AtomicU32 = AtomicU32::new(0);
 static NEWS: AtomicU32 = AtomicU32::new(0);
 /// The last time when a thread found out whether the one that hands over waits, by the real clock.
 static LOOKED: AtomicI64 = AtomicI64::new(i64::MIN / 2);
+/// How often a thread was sampled while it waited in a call of the kernel, plus one; 0 if the process is not sampled.
+pub static INTERRUPTED: AtomicUsize = AtomicUsize::new(0);
 /// The threads that have got the signal of the present stop.
 static SIGNALLED: Threads = [FREE; MOST];
 
@@ -466,7 +468,7 @@ pub unsafe fn sleep_for(
             Some(rest) => sleep(&rest, left),
             None => sleep(time, left),
         };
-        sampling::uninterrupted(longest, sleep_for, is_over)
+        uninterrupted(longest, sleep_for, is_over)
     };
     if !is_active() || is_owner() {
         return sleep(time, left);
@@ -479,6 +481,29 @@ pub unsafe fn sleep_for(
             return status;
         }
         rest = Timespec::of(missing);
+    }
+}
+
+/// Makes a call that waits for at most this many ns, and again for the rest of them whenever a sample has ended it, as
+/// the kernel does only with calls that have no limit. `wait` gets the rest, or none at first. `is_interrupted` says of
+/// an answer whether a signal has ended the call.
+pub fn uninterrupted(
+    longest: i64,
+    wait: impl Fn(Option<i64>) -> c_int,
+    is_interrupted: impl Fn(c_int) -> bool,
+) -> c_int {
+    if INTERRUPTED.load(Relaxed) == 0 {
+        return wait(None);
+    }
+    let begin = nanoseconds(CLOCK_MONOTONIC);
+    let mut rest = None;
+    loop {
+        let before = INTERRUPTED.load(Relaxed);
+        let answer = wait(rest);
+        if INTERRUPTED.load(Relaxed) == before || !is_interrupted(answer) {
+            return answer;
+        }
+        rest = Some((longest - (nanoseconds(CLOCK_MONOTONIC) - begin)).max(0));
     }
 }
 
@@ -497,7 +522,7 @@ fn wait_for_events(timeout: c_int, wait: impl Fn(c_int) -> c_int) -> c_int {
             let rest = rest.filter(|_| timeout > 0);
             wait(rest.map_or(timeout, |rest| ((rest + MILLISECOND - 1) / MILLISECOND) as c_int))
         };
-        sampling::uninterrupted(i64::from(timeout) * MILLISECOND, wait_for, is_interrupted)
+        uninterrupted(i64::from(timeout) * MILLISECOND, wait_for, is_interrupted)
     };
     // A call that only asks does not wait.
     if !is_active() || timeout == 0 || is_owner() {

@@ -1,6 +1,9 @@
 //! Explanations of a change in time as text, Markdown, JSON, page and pictures.
 
+use rbench_code::callgrind::{self, Executed, FunctionDifference};
+
 use super::*;
+use crate::model::Variant;
 use crate::report::{
     style,
     testing::{HOSTILE, assert_harmless, assert_keeps, explained_time},
@@ -46,6 +49,46 @@ fn lines_are_at_most_eight_with_the_total_and_three_in_a_comment() {
     assert_eq!([report.lines().len(), report.brief().len()], [7, 3]);
     report.verdict = None;
     assert_eq!([report.lines().len(), report.brief().len()], [7, 2]);
+}
+
+#[test]
+fn counts_tell_more_calls_from_slower_ones() {
+    let mut report = explained_time("parser::peek");
+    let first = report.explanation.selection().functions[0].clone();
+    let executed = |calls: f64, own| Some(Executed { calls, own, ..Executed::default() });
+    for (base, head, words) in [
+        (executed(100.0, 900.0), executed(112.0, 1_008.0), "called 100 -> 112 times an iteration"),
+        (executed(100.0, 900.0), executed(100.0, 1_008.0), "900 -> 1,008 instructions"),
+        (executed(100.0, 900.0), executed(100.0, 901.0), "instructions are the same: slower for"),
+    ] {
+        let function = FunctionDifference {
+            name: first.name.clone(),
+            place: first.place.clone(),
+            code: Code::Same,
+            base,
+            head,
+            callees_gained: Vec::new(),
+            callees_lost: Vec::new(),
+            inlined_into: None,
+        };
+        let functions = vec![function];
+        report.counted = Some(callgrind::Explanation { functions, ..Default::default() });
+        assert!(report.needs_counts());
+        let line = report.lines()[0].plain();
+        assert!(line.contains(words) && !line.contains("or slower"), "{line}");
+    }
+}
+
+#[test]
+fn sides_are_named_by_variants_or_implementations() {
+    let mut report = explained_time("parser::peek");
+    let variant = |name: &str| Some(Variant { name: name.to_owned(), settings: String::new() });
+    (report.base.variant, report.head.variant) = (variant("serde"), variant("simd"));
+    let first = &mut report.explanation.functions[0];
+    (first.base, first.changed_caller) = (None, None);
+    let lines = report.lines();
+    assert!(lines[0].plain().ends_with(": sampled only in simd"), "{lines:?}");
+    assert!(lines[1].plain().ends_with(": new in simd"), "{lines:?}");
 }
 
 #[test]
