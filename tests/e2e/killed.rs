@@ -326,7 +326,7 @@ fn second_ctrl_c_does_not_wait_for_a_deaf_benchmark() {
 
 #[test]
 fn request_to_end_a_build_does_not_wait_for_the_compiler() {
-    let project = TestProject::of("sums");
+    let project = TestProject::of("compared");
     let kept = "every finished compilation is kept";
     for (command, keeps) in [
         (&["compare", "HEAD", "HEAD"][..], true),
