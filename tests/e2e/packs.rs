@@ -210,7 +210,8 @@ fn results_of_a_pack_are_comparable_with_those_of_a_clone() {
     fs::create_dir(&shared).unwrap();
     project.rbench(&["push", shared.to_str().unwrap()]).ok();
     leave(&project);
-    let pushing = elsewhere(&project, &pack, &["--mode", "sequential", "--push"])
+    // The place is in the environment, and the sandbox would be on.
+    let pushing = elsewhere(&project, &pack, &["--mode", "sequential", "--push", "--no-sandbox"])
         .env("RBENCH_SHARED", &shared);
     pushing.ok().assert_stderr_has(&["sent 1 "]);
     come_back(&project);

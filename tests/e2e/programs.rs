@@ -78,7 +78,7 @@ fn programs_are_decided_by_the_time_that_suits_them() {
     let text = project.rbench(&comparison(&commands[..2], &more)).env("COLUMNS", "300").ok();
     text.assert_stdout_has(&[
         "compared by CPU time, both versions at once on one CPU, because it computes alone; \
-         time that it waits, at most 5 %, is not compared: word-count --rounds 3000\n",
+         its waiting, at most 5 % of the time, is not compared: word-count --rounds 3000\n",
         "decided by wall time and CPU time, because it waits for more than 5 % of its run time: \
          word-count --sleep 4\n",
         "word-count --rounds 3000  user ",

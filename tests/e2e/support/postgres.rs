@@ -45,7 +45,7 @@ impl Server {
         let data = server.data();
         let made = server
             .program("initdb")
-            .args(["--auth=trust", "--username=owner", "--no-sync", "--pgdata"])
+            .args(["--auth=trust", "--username=owner", "--encoding=UTF8", "--no-sync", "--pgdata"])
             .arg(&data)
             .output()
             .unwrap();
