@@ -177,9 +177,10 @@ BEGIN
         OR EXISTS (
             SELECT FROM jsonb_to_recordset(report->'benchmarks') AS judged (
                 package text, target text, id text, metric text, unit text, verdict text)
-            WHERE greatest(length(package), length(target), length(id), length(metric), length(unit), length(verdict)) > 1000)
+            WHERE greatest(length(package), length(target), length(metric), length(unit), length(verdict)) > 1000
+                OR length(id) > 100000)
     THEN
-        RAISE EXCEPTION 'the experiment has a name of more than 1,000 characters, or more than 100,000 results';
+        RAISE EXCEPTION 'the experiment has an id of more than 100,000 characters, another name of more than 1,000 characters, or more than 100,000 results';
     END IF;
 
     project_id := project_of(given.project);

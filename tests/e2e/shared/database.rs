@@ -260,7 +260,7 @@ fn push_is_limited_to_what_its_login_may() {
         (json!({"begun_ns": -1}), json!([]), "before 1970"),
         (json!({"begun_ns": 3}), json!([]), "before 1970"),
         (json!({"machine": "m".repeat(1001)}), json!([]), "more than 1,000 characters"),
-        (json!({}), json!([row, {"id": "i".repeat(1001)}]), "more than 1,000 characters"),
+        (json!({}), json!([row, {"id": "i".repeat(100_001)}]), "more than 100,000 characters"),
         (json!({}), vec![json!({}); 100_001].into(), "more than 100,000 results"),
     ] {
         let error = push(2, &about, &rows).unwrap_err();
@@ -588,7 +588,11 @@ fn encryption_verifies_the_name_of_the_server() {
     let init = |password: &str, options: &str, certificates: &str| {
         let url = format!("postgres://me:{password}@127.0.0.1:{port}/postgres{options}");
         let file = server.directory().join(format!("{certificates}-ca.pem"));
-        let outcome = project.rbench(&["init", "--shared", &url]).env("SSL_CERT_FILE", file).run();
+        let outcome = project
+            .rbench(&["init", "--shared"])
+            .env("RBENCH_SHARED", &url)
+            .env("SSL_CERT_FILE", file)
+            .run();
         assert!(!outcome.stderr().contains("s3cret"), "{}", outcome.printed());
         outcome.stderr()
     };
@@ -617,21 +621,26 @@ fn encryption_verifies_the_name_of_the_server() {
         server.go();
         let url = format!("postgres://me:s3cret@127.0.0.1:{port}/postgres?sslmode=require");
         let file = server.directory().join(format!("{trusted}-ca.pem"));
-        let outcome =
-            project.rbench(&["init", "--shared", &url]).env("SSL_CERT_FILE", file).fails_with(2);
+        let outcome = project
+            .rbench(&["init", "--shared"])
+            .env("RBENCH_SHARED", &url)
+            .env("SSL_CERT_FILE", file)
+            .fails_with(2);
         outcome.assert_stderr_has(&[words]);
         assert!(!outcome.stderr().contains("s3cret"), "{}", outcome.printed());
     }
     let url = format!("postgres://me:wr0ng@127.0.0.1:{port}/postgres?sslmode=require");
     let file = server.directory().join("good-ca.pem");
-    let init = project.rbench(&["init", "--shared", &url]).env("SSL_CERT_FILE", file);
+    let init = project.rbench(&["init", "--shared"]).env("RBENCH_SHARED", &url);
+    let init = init.env("SSL_CERT_FILE", file);
     let text = init.fails_with(2).stderr();
     assert!(text.contains("password authentication failed") && !text.contains("wr0ng"), "{text}");
     // A socket of its own needs none, and one that any user may replace gets no password.
     let socket = server.url("me", "postgres").replacen("me@", "me:s3cret@", 1);
     for (mode, words) in [(0o755, "permission denied"), (0o777, "any user may make a socket")] {
         fs::set_permissions(server.sockets(), Permissions::from_mode(mode)).unwrap();
-        project.rbench(&["init", "--shared", &socket]).fails_with(2).assert_stderr_has(&[words]);
+        let init = project.rbench(&["init", "--shared"]).env("RBENCH_SHARED", &socket);
+        init.fails_with(2).assert_stderr_has(&[words]);
     }
 }
 
