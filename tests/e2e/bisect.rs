@@ -93,7 +93,7 @@ fn each_changing_commit_is_named_including_a_merged_one() {
         " 2023-11-14 (merge) Merge the side\n",
         "check it with:",
         "of the commits that it merged, 3 commits from ",
-        "counted::changing (changed, ",
+        "counted::changing (24 bytes, changed)",
     ]);
 }
 
