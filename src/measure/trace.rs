@@ -175,8 +175,7 @@ impl Runner<'_> {
     }
 
     /// Traces of all these benchmarks of a target together, each of several of which one iteration is executed, one
-    /// after the other in one process. `None` if
-    /// that cannot be done, or shows less than each benchmark by itself.
+    /// after the other in one process. `None` if that cannot be done, or shows less than each benchmark by itself.
     ///
     /// They have files and variables, and no functions: those are the same where this is used, and threads that wait for
     /// each other in a loop take minutes with a breakpoint in it.

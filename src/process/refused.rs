@@ -138,10 +138,10 @@ fn together(paths: &BTreeSet<&Path>) -> Vec<PathBuf> {
         let parent = path.parent().unwrap_or(path);
         let siblings = paths.iter().filter(|other| other.parent() == Some(parent)).count();
         // A package is needed as a whole.
-        let has_siblings = siblings > 1 || path.ends_with("Cargo.toml");
+        let is_one_of_all = siblings > 1 || path.ends_with("Cargo.toml");
         // The directories at the top belong to everybody.
         let is_deep = parent.components().count() > 2;
-        let place = if has_siblings && is_deep { parent } else { path };
+        let place = if is_one_of_all && is_deep { parent } else { path };
         if !found.iter().any(|known| place.starts_with(known)) {
             found.push(place.to_owned());
         }
