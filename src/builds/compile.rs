@@ -582,9 +582,6 @@ impl BuildEnv<'_> {
             )],
         };
         let mut command = job.context.command(&cargo::compile(&job.context, settings, chosen));
-        if chosen.programs {
-            command.env(wrapper::PROGRAMS_VARIABLE, "1");
-        }
         if self.progress_columns.is_none() {
             // Its bar says which crates are being compiled.
             command.envs([
@@ -711,7 +708,7 @@ impl BuildEnv<'_> {
         // Neither setting changes the output.
         let settings = self.settings_of(source.version).clone();
         let settings = CompileSettings { jobs: None, offline: false, ..settings };
-        let mut maker = KeyMaker::new("compilation v4");
+        let mut maker = KeyMaker::new("compilation v5");
         maker.add("rustc", compiler.as_bytes());
         maker.add("settings", format!("{settings:?}").as_bytes());
         maker.add_path("workspace", &self.workspace);

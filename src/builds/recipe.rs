@@ -19,6 +19,9 @@ use crate::{
 /// The name of a recipe's description in its directory.
 const FILE_NAME: &str = "recipe.json";
 
+/// Begins the names of the directories of programs: a bench target may have the same name.
+const PROGRAM: &str = "program.";
+
 /// Variables that linkers and their drivers read. Only these are stored, since an environment may contain secrets.
 const READ_BY_LINKERS: &str = "
     COMPILER_PATH GCC_EXEC_PREFIX GNUTARGET LC_ALL LDEMULATION LD_LIBRARY_PATH LD_RUN_PATH
@@ -48,10 +51,16 @@ pub struct Recipe {
 impl Recipe {
     /// Records the link of `linker` with `arguments`, in a new directory below `recipes`. Called by the linker shim,
     /// in rustc's directory and environment.
-    pub fn record(linker: &OsStr, arguments: &[OsString], recipes: &Path) -> Result<()> {
+    pub fn record(
+        linker: &OsStr,
+        arguments: &[OsString],
+        recipes: &Path,
+        is_program: bool,
+    ) -> Result<()> {
         let mut arguments = expand(&as_strings(arguments)?)?;
         let output = PathBuf::from(take_output(&mut arguments)?);
-        let name = output.file_name().unwrap_or(OsStr::new("executable"));
+        let mut name = OsString::from(if is_program { PROGRAM } else { "" });
+        name.push(output.file_name().unwrap_or(OsStr::new("executable")));
         let home = recipes.join(name);
         let what =
             || format!("cannot keep the link inputs of {} at {}", output.display(), home.display());
@@ -79,7 +88,7 @@ impl Recipe {
     /// The directory below `recipes` of the program with this name in cargo: cargo lets rustc add a hash to the name
     /// of its crate.
     pub fn find_program(recipes: &Path, program: &str) -> Option<String> {
-        let crate_name = program.replace('-', "_");
+        let crate_name = format!("{PROGRAM}{}", program.replace('-', "_"));
         let names = fs::read_dir(recipes).ok()?.flatten();
         let mut names = names.filter_map(|entry| entry.file_name().into_string().ok());
         names.find(|name| name.rsplit_once('-').map_or(&**name, |(name, _)| name) == crate_name)
@@ -290,7 +299,7 @@ mod tests {
         .map(OsString::from)
         .into();
         let recipes = directory.path().join("recipes");
-        Recipe::record(OsStr::new("cc"), &arguments, &recipes).unwrap();
+        Recipe::record(OsStr::new("cc"), &arguments, &recipes, false).unwrap();
         fs::remove_dir_all(&deps).unwrap();
 
         let home = recipes.join("parse-1");

@@ -1,5 +1,5 @@
 //! The rustc wrapper: passes every compiler call through, with a hash for symbols that no version number changes, and
-//! sets the linker shim as the linker of each bench target.
+//! sets the linker shim as the linker of each bench target and program.
 //!
 //! At this point the command is final, whichever config file, `[target]` table or `RUSTFLAGS` produced it, so none of
 //! the user's settings have to be parsed or repeated.
@@ -34,8 +34,8 @@ pub const SALT_VARIABLE: &str = "RBENCH_SALT";
 /// The option that cargo passes for crates from a registry.
 const CAP_LINTS: &[u8] = b"--cap-lints";
 
-/// Set if programs are compiled instead of bench targets.
-pub const PROGRAMS_VARIABLE: &str = "RBENCH_PROGRAMS";
+/// Tells the shim that it links a program, not a bench target: the two may have the same name.
+const PROGRAM_VARIABLE: &str = "RBENCH_PROGRAM";
 
 /// Runs as `cargo-rbench-rustc <rustc> <arguments>`.
 pub fn run_as_rustc(args: &[OsString]) -> ExitCode {
@@ -57,8 +57,13 @@ pub fn run_as_rustc(args: &[OsString]) -> ExitCode {
     if !arguments.iter().any(|argument| argument.as_encoded_bytes().starts_with(CAP_LINTS)) {
         command.arg("--cap-lints=warn");
     }
-    if is_bench_target(arguments) || is_wanted_program() {
+    // Cargo compiles the programs of a package for its bench targets, too, and not again for themselves later.
+    let is_program = is_program(arguments);
+    if is_bench_target(arguments) || is_program {
         let linker = chosen_linker(arguments);
+        if is_program {
+            command.env(PROGRAM_VARIABLE, "1");
+        }
         if let Some(home) = std::env::var_os(HOME_VARIABLE) {
             let shim = match install_shim(Path::new(&home), linker.as_deref()) {
                 Ok(shim) => shim,
@@ -94,11 +99,10 @@ fn is_bench_target(arguments: &[OsString]) -> bool {
     has("--crate-name") && !has("--crate-type") && (cfg_test || has("--test"))
 }
 
-/// True for the compiler call that makes the executable of a wanted program.
-fn is_wanted_program() -> bool {
-    let is_set = |name: &str| std::env::var_os(name).is_some();
-    // Cargo sets this variable for programs alone, and for no build script.
-    is_set(PROGRAMS_VARIABLE) && is_set("CARGO_BIN_NAME")
+/// True for the compiler call that makes the executable of a program.
+fn is_program(arguments: &[OsString]) -> bool {
+    // Cargo sets this variable for no build script, but also for the tests in a program.
+    std::env::var_os("CARGO_BIN_NAME").is_some() && !is_bench_target(arguments)
 }
 
 /// The linker that the user chose by any of the ways that end in rustc's arguments; the last one applies.
@@ -126,12 +130,13 @@ pub const RECIPES_VARIABLE: &str = "RBENCH_RECIPES";
 /// The default linker of a target.
 const DEFAULT_LINKER: &str = "cc";
 
-/// Runs as the linker of one bench target: records its link recipe, then runs the real linker.
+/// Runs as the linker of one bench target or program: records its link recipe, then runs the real linker.
 pub fn run_as_linker(arguments: Vec<OsString>) -> ExitCode {
     let linker = std::env::var_os(LINKER_VARIABLE).unwrap_or(DEFAULT_LINKER.into());
     if let Some(recipes) = std::env::var_os(RECIPES_VARIABLE) {
+        let is_program = std::env::var_os(PROGRAM_VARIABLE).is_some();
         // rustc deletes its temporary objects when the linker returns, so the recipe must be recorded now.
-        if let Err(error) = Recipe::record(&linker, &arguments, Path::new(&recipes)) {
+        if let Err(error) = Recipe::record(&linker, &arguments, Path::new(&recipes), is_program) {
             anstream::eprintln!("error: {error}");
             return ExitCode::FAILURE;
         }

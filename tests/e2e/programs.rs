@@ -226,3 +226,19 @@ fn clock_readings_of_a_program_are_measurements_if_its_work_is_always_the_same()
     let exec = project.rbench(&["exec", "HEAD", "same"]).run();
     assert!(exec.printed().contains("is not preloaded here"), "{}", exec.printed());
 }
+
+#[test]
+fn program_is_not_taken_for_a_bench_target_of_its_name() {
+    let project = TestProject::of("sums");
+    project.write("src/bin/work.rs", "fn main() { std::process::exit(3) }\n");
+    project.write("src/bin/other.rs", "fn main() { std::process::exit(5) }\n");
+    project.write("bench.toml", "[[command]]\nid = 'target'\nbench = 'work'\n");
+    project.commit("A program of the same name");
+    // Cargo compiles both programs for the bench target, and not again.
+    project.rbench(&["exec", "HEAD", "target"]).ok();
+    for (program, status) in [("work", "status 3"), ("other", "status 5")] {
+        let failed = project.rbench(&["exec", "HEAD", program, "--command", program]).run();
+        assert!(failed.printed().contains(status), "{}", failed.printed());
+    }
+    project.rbench(&["exec", "HEAD", "target"]).ok();
+}
