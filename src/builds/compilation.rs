@@ -78,6 +78,10 @@ pub struct CompilationRecord {
     /// Cargo's sentences about settings that it ignored.
     #[serde(default)]
     pub ignored: Vec<String>,
+    /// Cargo's hashes in the names of what it made of packages from elsewhere that have the name of one of the
+    /// repository.
+    #[serde(default)]
+    pub namesakes: BTreeSet<String>,
     /// What else it depended on.
     pub conditions: Conditions,
     /// Equal for the compilations of one process, different for those of two. That of the process that ran its build

@@ -19,6 +19,7 @@ use std::{
     time::{Instant, SystemTime, UNIX_EPOCH},
 };
 
+use cargo_metadata::camino::Utf8Path;
 use rbench_code::elf::Digest;
 use tracing::{debug, info};
 
@@ -417,6 +418,9 @@ impl BuildEnv<'_> {
             .map(|found| self.compiled_target(&job, found, programs, &messages))
             .collect::<Result<_>>()?;
         let conditions = self.conditions(&job, &workspace, &messages, &environment, tools)?;
+        let namesakes = workspace.namesakes(&self.cache_dirs.source_path());
+        let of_namesakes = messages.files.iter().filter(|(id, _)| namesakes.contains(&**id));
+        let namesakes = of_namesakes.filter_map(|(_, file)| hash_in(file)).collect();
         let record = CompilationRecord {
             version: source.version.short(),
             reproducibility: reproducibility_key(&family, &lock, &conditions),
@@ -426,6 +430,7 @@ impl BuildEnv<'_> {
             targets,
             scripts: messages.scripts.into_iter().map(BuildScript::with_what_it_made).collect(),
             ignored: self.without_own_paths(source, &messages.ignored),
+            namesakes,
             conditions,
             session,
         };
@@ -816,7 +821,8 @@ fn pass_answers(reused: &Path, home: &Path) {
     let _ = fs::copy(from, to);
 }
 
-/// Fills the target dir of the compilation in `home` from the reused one, without what cargo made of these packages.
+/// Fills the target dir of the compilation in `home` from the reused one, without what cargo made of the packages with
+/// these names. Their namesakes from elsewhere are dependencies like all others.
 pub(super) fn seed_dependencies(
     reused: &Path,
     home: &Path,
@@ -824,7 +830,11 @@ pub(super) fn seed_dependencies(
 ) -> Result<()> {
     let [from, to] = [reused, home].map(|home| home.join("target"));
     let what = || format!("cannot copy compiled dependencies from {}", reused.display());
-    copy_dependencies(&from, &to, packages).context(Exit::Build, what)
+    let namesakes = Compilation::record(reused).map(|record| record.namesakes);
+    let is_own = |package: &str, hash: &str| {
+        packages.contains(package) && !namesakes.as_ref().is_some_and(|all| all.contains(hash))
+    };
+    copy_dependencies(&from, &to, &is_own).context(Exit::Build, what)
 }
 
 /// Copies what cargo made of dependencies from one target dir to another, for every platform and profile. `cargo clean`
@@ -833,14 +843,18 @@ pub(super) fn seed_dependencies(
 /// Each package has directories `.fingerprint/NAME-HASH`, and other files with the same hash. Nothing else is copied:
 /// files without a hash may be of any package, and benchmarks write to directories such as `tmp`. From a target dir with
 /// another layout nothing is copied, since compiling from scratch is slower, never wrong.
-fn copy_dependencies(from: &Path, to: &Path, packages: &BTreeSet<&str>) -> io::Result<()> {
+fn copy_dependencies(
+    from: &Path,
+    to: &Path,
+    is_own: &dyn Fn(&str, &str) -> bool,
+) -> io::Result<()> {
     for profile in profiles(from)? {
         let to = to.join(profile.strip_prefix(from).unwrap_or(&profile));
         let mut left_out = BTreeSet::new();
         for fingerprint in directories(&profile.join(".fingerprint"))? {
             let name = fingerprint.file_name().unwrap_or_default().to_string_lossy();
             if let Some((package, hash)) = name.rsplit_once('-')
-                && packages.contains(package)
+                && is_own(package, hash)
             {
                 left_out.insert(hash.to_owned());
             }
@@ -863,6 +877,11 @@ fn hash_of(name: &str) -> Option<&str> {
     let hash = name.rsplit_once('-')?.1.split('.').next()?;
     let is_hash = hash.len() == 16 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
     is_hash.then_some(hash)
+}
+
+/// The hash in the name of a file, or of a directory that it is in.
+fn hash_in(file: &Utf8Path) -> Option<String> {
+    file.iter().rev().find_map(hash_of).map(str::to_owned)
 }
 
 fn directories(directory: &Path) -> io::Result<Vec<PathBuf>> {
@@ -1087,6 +1106,8 @@ mod tests {
             ".fingerprint/own-lib-0123456789abcdef/dep-lib-own_lib",
             ".fingerprint/own-0123456789abcdee/dep-bench-b",
             ".fingerprint/serde-0123456789abcded/dep-lib-serde",
+            ".fingerprint/own-0123456789abcdec/dep-lib-own",
+            "deps/libown-0123456789abcdec.rlib",
             "deps/libown_lib-0123456789abcdef.rlib",
             "deps/b-0123456789abcdee",
             "deps/b-0123456789abcdee.d",
@@ -1105,12 +1126,17 @@ mod tests {
                 fs::write(path, "").unwrap();
             }
         }
-        let packages = BTreeSet::from(["own", "own-lib"]);
-        copy_dependencies(target.path(), to.path(), &packages).unwrap();
+        let released = hash_in("target/release/deps/libown-0123456789abcdec.rlib".into());
+        let is_own = |package: &str, hash: &str| {
+            ["own", "own-lib"].contains(&package) && released.as_deref() != Some(hash)
+        };
+        copy_dependencies(target.path(), to.path(), &is_own).unwrap();
         let copied: Vec<String> = files_in(to.path()).into_iter().collect();
         let kept = [
+            ".fingerprint/own-0123456789abcdec/dep-lib-own",
             ".fingerprint/serde-0123456789abcded/dep-lib-serde",
             "build/serde-0123456789abcded/out/generated.rs",
+            "deps/libown-0123456789abcdec.rlib",
             "deps/libserde-0123456789abcded.rlib",
         ];
         let of = |profile: &str| kept.map(|file| format!("{profile}/{file}"));
@@ -1118,7 +1144,7 @@ mod tests {
         let (other, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         files::write_whole(&other.path().join("release/build/own/0123/fingerprint/x"), b"")
             .unwrap();
-        copy_dependencies(other.path(), to.path(), &packages).unwrap();
+        copy_dependencies(other.path(), to.path(), &is_own).unwrap();
         assert!(files_in(to.path()).is_empty());
     }
 

@@ -454,6 +454,17 @@ impl Workspace {
         self.of_repository(source_path).map(|one| one.name.as_str()).collect()
     }
 
+    /// The ids of packages that have the name of one of [`path_packages`](Self::path_packages), but come from
+    /// elsewhere: a benchmark library may depend on the released version of what it measures.
+    pub fn namesakes(&self, source_path: &Path) -> BTreeSet<&str> {
+        let names = self.path_packages(source_path);
+        let own: Vec<_> = self.of_repository(source_path).map(|one| &one.id).collect();
+        let all = self.metadata.packages.iter();
+        all.filter(|one| names.contains(one.name.as_str()) && !own.contains(&&one.id))
+            .map(|one| one.id.repr.as_str())
+            .collect()
+    }
+
     fn of_repository(&self, source_path: &Path) -> impl Iterator<Item = &Package> {
         let packages = self.metadata.packages.iter();
         packages

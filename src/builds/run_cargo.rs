@@ -44,6 +44,8 @@ pub struct Messages {
     pub executables: Vec<Executable>,
     /// All build scripts, including those that ran earlier.
     pub scripts: Vec<BuildScript>,
+    /// Files of all packages, each with the id of its package: one or more of each unit of cargo.
+    pub files: Vec<(String, Utf8PathBuf)>,
     /// Cargo's sentences about settings that it ignores.
     pub ignored: Vec<String>,
 }
@@ -221,20 +223,24 @@ fn read(stdout: impl io::BufRead) -> io::Result<Messages> {
     let mut messages = Messages::default();
     for message in Message::parse_stream(stdout) {
         match message? {
-            Message::CompilerArtifact(artifact)
-                if artifact.target.is_bench()
-                    || artifact.target.is_bin()
-                    || artifact.target.is_example() =>
-            {
-                let is_program = !artifact.target.is_bench();
-                let (package, target) = (artifact.package_id.repr, artifact.target.name);
-                let made = |path: Utf8PathBuf| {
-                    let path = path.into();
-                    Executable { package, target, is_program, path }
-                };
-                messages.executables.extend(artifact.executable.map(made));
+            Message::CompilerArtifact(artifact) => {
+                let package = artifact.package_id.repr;
+                let files = artifact.filenames.into_iter().map(|file| (package.clone(), file));
+                messages.files.extend(files);
+                let (target, path) = (artifact.target, artifact.executable);
+                if target.is_bench() || target.is_bin() || target.is_example() {
+                    let is_program = !target.is_bench();
+                    let made = |path: Utf8PathBuf| {
+                        let (target, path) = (target.name, path.into());
+                        Executable { package, target, is_program, path }
+                    };
+                    messages.executables.extend(path.map(made));
+                }
             }
-            Message::BuildScriptExecuted(script) => messages.scripts.push(script_of(script)),
+            Message::BuildScriptExecuted(script) => {
+                messages.files.push((script.package_id.repr.clone(), script.out_dir.clone()));
+                messages.scripts.push(script_of(script));
+            }
             _ => {}
         }
     }

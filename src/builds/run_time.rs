@@ -270,6 +270,7 @@ mod tests {
             targets: Vec::new(),
             scripts,
             ignored: Vec::new(),
+            namesakes: BTreeSet::new(),
             conditions: Conditions::default(),
             session: String::new(),
         }

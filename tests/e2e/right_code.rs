@@ -258,6 +258,29 @@ fn second_version_reuses_compiled_dependencies() {
     assert_eq!(often, [1, 2]);
 }
 
+/// Benchmark libraries depend on many small crates, whose own benchmarks use the library.
+#[test]
+fn published_version_of_the_package_itself_is_reused() {
+    let project = with_a_registry();
+    let registry = project.beside("projects/registry");
+    let own = registry.join("own-0.9.0");
+    fs::create_dir_all(own.join("src")).unwrap();
+    let manifest = "[package]\nname = 'published-dependency'\nversion = '0.9.0'\n";
+    fs::write(own.join("Cargo.toml"), manifest).unwrap();
+    fs::write(own.join("build.rs"), "fn main() {}\n").unwrap();
+    fs::write(own.join("src/lib.rs"), "//! An older version.\n").unwrap();
+    fs::write(own.join(".cargo-checksum.json"), "{\"files\":{}}").unwrap();
+    let leaf = registry.join("leaf-1.0.0/Cargo.toml");
+    let depends = "[dependencies]\npublished-dependency = '0.9'\n";
+    fs::write(&leaf, fs::read_to_string(&leaf).unwrap() + depends).unwrap();
+    project.replace("src/lib.rs", "own 1", "own 2");
+    project.commit("Change the package");
+    let builds = build(&project, &["HEAD~1", "HEAD"]);
+    assert_eq!(builds.printed(0), "own 1, leaf 1.0.0\n");
+    assert_eq!(builds.printed(1), "own 2, leaf 1.0.0\n");
+    assert_eq!(compiled(&project, "leaf"), 1);
+}
+
 #[test]
 fn reproducibility_check_and_rebuilds_reuse_dependencies() {
     let project = with_a_registry();

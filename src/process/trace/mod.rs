@@ -97,9 +97,9 @@ pub struct Plan {
 /// The observations of one execution.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Observed {
-    /// Functions entered before the clock was first read, by index.
+    /// Functions entered before the clock was first read or after it was last read, by index.
     pub in_set_up: BTreeSet<usize>,
-    /// Functions entered afterwards, or possibly still active at that time.
+    /// Functions entered in between, or possibly still active when it was first read.
     pub while_measuring: BTreeSet<usize>,
     /// Files and directories opened for reading.
     pub opened: BTreeSet<PathBuf>,

@@ -126,6 +126,7 @@ fn trace(command: &mut Command, plan: &Plan, ahead: u32) -> io::Result<Traced> {
     let mut tracer = Tracer::new(process, plan, ahead)?;
     ptrace::go_on(process, 0);
     let usage = tracer.follow()?;
+    tracer.conclude();
     Ok(Traced { observed: tracer.observed, usage })
 }
 
@@ -150,6 +151,8 @@ struct Tracer {
     other_clocks: OtherClocks,
     variables: BTreeSet<u64>,
     is_measuring: bool,
+    /// Functions entered since the tracer last replaced a reading of the clock.
+    since_reading: BTreeSet<usize>,
     /// All threads that have stopped once.
     threads: HashSet<Tid>,
     /// Processes that have become another program.
@@ -197,6 +200,7 @@ impl Tracer {
             other_clocks: OtherClocks::new(placed(&plan.counter_reads, base, is_other)),
             variables: placed(&plan.variables, base, is_other),
             is_measuring: false,
+            since_reading: BTreeSet::new(),
             threads: HashSet::from([process]),
             others: HashSet::new(),
             memories: HashMap::from([(process, Rc::new(memory))]),
@@ -339,6 +343,17 @@ impl Tracer {
         self.others.is_empty() || !self.others.contains(&process_of(tid))
     }
 
+    /// Counts the functions that were entered after the last reading of the clock to the set-up, if all readings were seen:
+    /// nothing measures them. Criterion reads its command line again at the end.
+    fn conclude(&mut self) {
+        let has_seen_all = self.clock.is_ahead() && self.observed.other_clock.is_none();
+        let meant = match has_seen_all {
+            true => &mut self.observed.in_set_up,
+            false => &mut self.observed.while_measuring,
+        };
+        meant.append(&mut self.since_reading);
+    }
+
     /// Handles a trap, and returns the signal to deliver: none at a breakpoint.
     fn after_trap(&mut self, tid: Tid) -> io::Result<i32> {
         let mut registers = ptrace::registers(tid)?;
@@ -361,7 +376,7 @@ impl Tracer {
         }
         if let Some(function) = self.breakpoints.function_at(address) {
             if self.is_measuring {
-                self.observed.while_measuring.insert(function);
+                self.since_reading.insert(function);
             } else {
                 self.observed.in_set_up.insert(function);
             }
@@ -387,6 +402,7 @@ impl Tracer {
 
     /// Returns the time to a thread in place of the C library, if it reads a clock that the tracer knows.
     fn return_time(&mut self, tid: Tid, mut registers: Registers, address: u64) -> io::Result<i32> {
+        self.observed.while_measuring.append(&mut self.since_reading);
         if tid != self.process {
             self.read_by_others += 1;
             if self.read_by_others > MOST_READINGS {

@@ -15,10 +15,10 @@ use crate::elf::Digest;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Trace {
-    /// The functions that were entered before the clock was first read, by
+    /// The functions that were entered before the clock was first read, or only after it was last read, by
     /// [`instance`](crate::elf::FunctionCode::instance).
     pub in_set_up: BTreeSet<u64>,
-    /// The functions that were entered afterwards, or may not have returned by then, by `instance` too.
+    /// The functions that were entered in between, or may not have returned when it was first read, by `instance` too.
     pub while_measuring: BTreeSet<u64>,
     /// The files and directories of the version that were opened or looked up, by their path below the build path.
     pub files: BTreeMap<PathBuf, FileState>,
