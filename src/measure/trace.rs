@@ -41,7 +41,7 @@ use crate::{
 
 /// Version of the tracing rules. Raise it when traces record something else, so that cached ones
 /// are not used.
-const RULES: u32 = 13;
+const RULES: u32 = 14;
 
 /// The directory of traces, in that of a recipe.
 const TRACES: &str = "traces";

@@ -20,7 +20,8 @@ impl CommandLineReader {
         let of_trait = path.strip_prefix('<').and_then(|path| path.split_once(" as "));
         let starts = match of_trait {
             Some((of, of_trait)) => {
-                let is_std = ["core::", "alloc::", "std::"].iter().any(|std| of_trait.starts_with(std));
+                let is_std =
+                    ["core::", "alloc::", "std::"].iter().any(|std| of_trait.starts_with(std));
                 let is_for_every_type = !of.contains("::") && is_own(of_trait);
                 is_for_every_type || is_own(of) && (is_std || is_own(of_trait))
             }

@@ -173,6 +173,17 @@ fn entered_functions_are_recorded_with_their_phase() {
 }
 
 #[test]
+fn functions_entered_after_the_last_reading_of_the_clock_are_not_measured() {
+    let program = Program::compile(FUNCTIONS);
+    let executable = program.path().join("p").canonicalize().unwrap();
+    // Only then, the tracer sees each reading.
+    let observed = program.run_by(program.plan(&executable), "p", 1, &[]).0.unwrap();
+    let measuring = |name| program.has(&observed.while_measuring, name);
+    assert!(measuring("every_time") && measuring("later_one") && measuring("clock_reader"));
+    assert!(!measuring("in_thread") && program.has(&observed.in_set_up, "in_thread"));
+}
+
+#[test]
 fn breakpoints_in_the_file_observe_the_same() {
     let program = Program::compile(FUNCTIONS);
     let (prepared, ending) = program.run_prepared(&[]);

@@ -347,9 +347,10 @@ impl Tracer {
     /// nothing measures them. Criterion reads its command line again at the end.
     fn conclude(&mut self) {
         let has_seen_all = self.clock.is_ahead() && self.observed.other_clock.is_none();
-        let meant = match has_seen_all {
-            true => &mut self.observed.in_set_up,
-            false => &mut self.observed.while_measuring,
+        let meant = if has_seen_all {
+            &mut self.observed.in_set_up
+        } else {
+            &mut self.observed.while_measuring
         };
         meant.append(&mut self.since_reading);
     }
