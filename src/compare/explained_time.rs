@@ -9,6 +9,8 @@ use rbench_stats::{
     Change, Moments,
     distribution::{t_quantile, t_survival},
 };
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::functions::Functions;
 use crate::{
@@ -22,28 +24,33 @@ use crate::{
 /// The confidence of the intervals.
 const CONFIDENCE: f64 = 0.95;
 
-/// The explanation of a benchmark's changed time, function by function.
-#[derive(Clone, Debug)]
+/// The explanation of a benchmark's changed time, function by function. Times are in ns per iteration.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ExplainedTime {
     /// The version that the other is compared with.
     pub base: Version,
     /// The other version.
     pub head: Version,
     /// The benchmark.
+    #[serde(flatten)]
     pub benchmark: Benchmark,
     /// The times of its functions in measurements that were sampled.
+    #[serde(flatten)]
     pub explanation: Explanation,
-    /// The change that the verdict is about, of measurements that were not sampled; absent without a verdict.
+    /// The relative change of the verdict, which was measured without sampling; null without a verdict.
     pub verdict: Option<Change>,
-    /// The additional time of a sampled measurement as a share of an unsampled one, if known.
+    /// The additional time of a sampled measurement as a share of an unsampled one; null if it is not known.
+    #[serde(rename = "overhead_share")]
     pub overhead: Option<f64>,
     /// True if both versions were interleaved while they were sampled.
+    #[serde(skip)]
     pub is_interleaved: bool,
-    /// The impact of the changes on it, including its set-up.
+    /// The impact, including set-up.
     pub impact: Impact,
-    /// The packages whose versions differ.
+    /// The external packages whose version differs between base and head.
     pub dependencies: Vec<DependencyChange>,
     /// The instructions and calls of its functions, if they were counted too.
+    #[serde(skip)]
     pub counted: Option<callgrind::Explanation>,
 }
 

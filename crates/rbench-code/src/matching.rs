@@ -88,11 +88,26 @@ impl Code {
 
 /// A function of two profiles, or of one.
 pub struct Matched {
-    /// Its place in the base's profile, if it was executed there.
-    pub base: Option<usize>,
-    /// Its place in the head's profile, if it was executed there.
-    pub head: Option<usize>,
+    /// The function: in the head, if it was executed there.
+    pub function: Function,
+    /// Its places in the profiles of base and head, if it was executed there.
+    pub places: [Option<usize>; 2],
     pub code: Code,
+}
+
+impl Matched {
+    /// For each function of profiles of these lengths, its index among `all`.
+    pub fn indices(all: &[Self], lengths: [usize; 2]) -> [Vec<usize>; 2] {
+        let mut indices = lengths.map(|length| vec![0; length]);
+        for (index, one) in all.iter().enumerate() {
+            for (indices, place) in indices.iter_mut().zip(one.places) {
+                if let Some(place) = place {
+                    indices[place] = index;
+                }
+            }
+        }
+        indices
+    }
 }
 
 /// Identifies a function within one program.
@@ -112,12 +127,13 @@ pub fn matched([base, head]: [&[Function]; 2], codes: [&FunctionSet; 2]) -> Vec<
             is_taken[partner] = true;
         }
         let code = code(function, &known.base_codes);
-        all.push(Matched { base: Some(place), head: partner, code });
+        let function = partner.map_or(function, |partner| &head[partner]).clone();
+        all.push(Matched { function, places: [Some(place), partner], code });
     }
     for (place, function) in head.iter().enumerate() {
         if !is_taken[place] {
             let code = code(function, &known.head_codes);
-            all.push(Matched { base: None, head: Some(place), code });
+            all.push(Matched { function: function.clone(), places: [None, Some(place)], code });
         }
     }
     all

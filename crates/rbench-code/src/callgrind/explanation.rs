@@ -131,18 +131,17 @@ impl FunctionDifference {
 pub fn explain(sides: [Side<'_>; 2]) -> Explanation {
     let all =
         matched(sides.map(|side| &side.profile.functions[..]), sides.map(|side| side.functions));
-    let [base, head] = [0, 1].map(|version| {
-        let place = |one: &Matched| if version == 0 { one.base } else { one.head };
-        Executions::new(sides[version].profile, &all, place)
-    });
+    let indices = Matched::indices(&all, sides.map(|side| side.profile.functions.len()));
+    let [base, head] = [0, 1]
+        .map(|version| Executions::new(sides[version].profile, &all, version, &indices[version]));
     let mut functions: Vec<_> =
-        all.iter().enumerate().map(|(index, one)| difference(index, one, [&base, &head])).collect();
+        (0..all.len()).map(|index| difference(index, &all, [&base, &head])).collect();
     let absent = absent(&all, &functions, [&base, &head]);
     for (function, inlined_into) in functions.iter_mut().zip(absent) {
         function.inlined_into = inlined_into;
     }
     sort(&mut functions);
-    Explanation { base: base.total(), head: head.total(), functions }
+    Explanation { base: base.total, head: head.total, functions }
 }
 
 /// Sorts functions by their contribution: those with different code by the instructions that they cause, others by
@@ -172,31 +171,19 @@ fn sort(functions: &mut [FunctionDifference]) {
 }
 
 /// The execution of a version, by the functions of both.
-struct Executions<'p> {
-    profile: &'p Profile,
-    /// The place in the profile of each function of both versions.
-    places: Vec<Option<usize>>,
+struct Executions {
+    /// The instructions.
+    total: f64,
     /// The execution of each function, by these indices.
     executed: Vec<Option<Executed>>,
     /// The calls from each function, by callee: their number and instructions.
     callees: Vec<BTreeMap<usize, (f64, f64)>>,
 }
 
-impl<'p> Executions<'p> {
-    fn new(
-        profile: &'p Profile,
-        all: &[Matched],
-        place: impl Fn(&Matched) -> Option<usize>,
-    ) -> Self {
-        let places: Vec<Option<usize>> = all.iter().map(place).collect();
-        let mut indices = vec![0; profile.functions.len()];
-        for (index, place) in places.iter().enumerate() {
-            if let Some(place) = place {
-                indices[*place] = index;
-            }
-        }
+impl Executions {
+    fn new(profile: &Profile, all: &[Matched], version: usize, indices: &[usize]) -> Self {
         let per_iteration = |sum: f64| sum / profile.iterations.max(1) as f64;
-        let is_reason = reasons(profile, &indices, all);
+        let is_reason = reasons(profile, indices, all);
         let attributed = attributed(profile, &is_reason);
         let (inclusive, calls) = (profile.inclusive(), profile.call_counts());
         let executed = |place: usize| Executed {
@@ -205,21 +192,13 @@ impl<'p> Executions<'p> {
             calls: per_iteration(calls[place] as f64),
             attributed: per_iteration(attributed[place]),
         };
-        let executed = places.iter().map(|place| place.map(executed)).collect();
+        let executed = all.iter().map(|one| one.places[version].map(executed)).collect();
         let mut callees = vec![BTreeMap::new(); all.len()];
         for ((from, to), calls) in profile.calls.iter().filter(|(_, calls)| calls.count > 0) {
             let numbers = [calls.count, calls.inclusive].map(|sum| per_iteration(sum as f64));
             callees[indices[*from]].insert(indices[*to], (numbers[0], numbers[1]));
         }
-        Self { profile, places, executed, callees }
-    }
-
-    fn total(&self) -> f64 {
-        self.profile.total() as f64 / self.profile.iterations.max(1) as f64
-    }
-
-    fn function(&self, index: usize) -> Option<&Function> {
-        self.profile.functions.get(self.places.get(index).copied()??)
+        Self { total: per_iteration(profile.total() as f64), executed, callees }
     }
 }
 
@@ -240,36 +219,27 @@ fn reasons(profile: &Profile, indices: &[usize], all: &[Matched]) -> Vec<bool> {
     (0..profile.functions.len()).map(is_reason).collect()
 }
 
-fn difference(index: usize, one: &Matched, versions: [&Executions<'_>; 2]) -> FunctionDifference {
-    let [base, head] = versions;
-    let function = match (one.head, one.base) {
-        (Some(place), _) => head.profile.functions.get(place),
-        (None, Some(place)) => base.profile.functions.get(place),
-        (None, None) => None,
-    };
-    let (name, place) = function.map_or_else(
-        || (Name::demangle(""), Place::Library(String::new())),
-        |function| (function.name.clone(), function.place.clone()),
-    );
-    let only = |own: &Executions<'_>, other: &Executions<'_>| -> Vec<Callee> {
+fn difference(index: usize, all: &[Matched], [base, head]: [&Executions; 2]) -> FunctionDifference {
+    let Matched { function: Function { name, place }, code, .. } = &all[index];
+    let only = |own: &Executions, other: &Executions| -> Vec<Callee> {
         let is_alone = |(callee, _): &(&usize, &(f64, f64))| {
             **callee != index && !other.callees[index].contains_key(callee)
         };
         let mut callees: Vec<_> = own.callees[index]
             .iter()
             .filter(is_alone)
-            .filter_map(|(callee, (calls, inclusive))| {
-                let name = own.function(*callee)?.name.clone();
-                Some(Callee { name, calls: *calls, inclusive: *inclusive })
+            .map(|(callee, (calls, inclusive))| {
+                let name = all[*callee].function.name.clone();
+                Callee { name, calls: *calls, inclusive: *inclusive }
             })
             .collect();
         callees.sort_by(largest_first);
         callees
     };
     FunctionDifference {
-        name,
-        place,
-        code: one.code.clone(),
+        name: name.clone(),
+        place: place.clone(),
+        code: code.clone(),
         base: base.executed[index],
         head: head.executed[index],
         callees_gained: only(head, base),
@@ -286,19 +256,19 @@ fn largest_first(one: &Callee, other: &Callee) -> Ordering {
 fn absent(
     all: &[Matched],
     functions: &[FunctionDifference],
-    versions: [&Executions<'_>; 2],
+    versions: [&Executions; 2],
 ) -> Vec<Option<Name>> {
     let inlined_into = |index: usize| {
         let (function, executed) = (&functions[index], &all[index]);
-        let version = match (executed.base, executed.head) {
-            (Some(_), None) => versions[0],
-            (None, Some(_)) => versions[1],
+        let version = match executed.places {
+            [Some(_), None] => versions[0],
+            [None, Some(_)] => versions[1],
             _ => return None,
         };
         let callers = (0..all.len())
             .filter(|caller| *caller != index && version.callees[*caller].contains_key(&index));
         let callers = callers.filter(|caller| {
-            let is_in_both = all[*caller].base.is_some() && all[*caller].head.is_some();
+            let is_in_both = all[*caller].places.iter().all(Option::is_some);
             is_in_both && is_about_opposite(functions[*caller].own(), function.own())
         });
         let most = callers.max_by(|one, other| {

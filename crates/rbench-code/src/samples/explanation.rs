@@ -10,9 +10,9 @@ use serde::Serialize;
 
 use super::{
     fold::{FoldedStack, folded},
-    inlining::{Inlined, inlined_functions, key, mean},
-    profile::{SampledExecution, SampledStack, SampledState, SampledThread, TimeProfile},
-    tally::{Key, Tally, usable_pairs},
+    inlining::{Inlined, inlined_functions, key, mean, most},
+    profile::{SampledState, SampledThread, TimeProfile},
+    tally::{Key, Series, Tally},
 };
 use crate::{
     callgrind::{Code, Function, Place},
@@ -46,29 +46,41 @@ pub struct Side<'s> {
 
 /// The explanation of the difference in time between two versions of a benchmark. Times are in ns per iteration, and
 /// means over the pairs of builds.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Explanation {
     /// The number of pairs of builds that were sampled.
     pub pairs: usize,
     /// The numbers of samples of the measuring thread in base and head.
     pub samples: [u64; 2],
-    /// The share of all samples whose stack could not be unwound to its end.
+    /// The share of samples whose callers are not all known.
+    #[serde(rename = "cut_share")]
+    #[schemars(range(min = 0, max = 1))]
     pub cut: f64,
-    /// The share of all samples that were dropped.
+    /// The share of samples that were lost.
+    #[serde(rename = "dropped_share")]
+    #[schemars(range(min = 0, max = 1))]
     pub dropped: f64,
-    /// The time of the base, and the sum of the self times there.
+    /// The time of the base in sampled executions, and the sum of the self times there.
+    #[serde(rename = "base_ns")]
+    #[schemars(range(min = 0))]
     pub base: f64,
-    /// The time of the head, and the sum of the self times there.
+    /// The time of the head in sampled executions, and the sum of the self times there.
+    #[serde(rename = "head_ns")]
+    #[schemars(range(min = 0))]
     pub head: f64,
     /// The change in sampled executions, and the sum of the changes of self times.
+    #[serde(rename = "change_ns")]
     pub change: Change,
-    /// The functions that have samples in either version, by the size of their change.
+    /// The functions that have samples in either version, by the size of the change of their self time. Over those of
+    /// the measuring thread, self times sum up to those of the benchmark.
     pub functions: Vec<FunctionTime>,
     /// True if the functions within noise are taken as unchanged, so that the others have the whole change.
+    #[serde(skip)]
     pub others_are_unchanged: bool,
-    /// The work of other threads, if they have samples. It is not part of the time of an iteration.
+    /// The work of other threads, which is no part of the time of an iteration; null if there is none.
     pub threads: Option<Threads>,
     /// The stacks of both versions.
+    #[serde(skip)]
     pub stacks: Vec<FoldedStack>,
 }
 
@@ -215,54 +227,39 @@ fn total(functions: &[&FunctionTime], of: impl Fn(&FunctionTime) -> f64) -> (usi
 /// `None` unless two pairs have samples in both versions.
 pub fn explain(sides: [Side<'_>; 2], estimate: &dyn Fn(&[f64]) -> Change) -> Option<Explanation> {
     let profiles = sides.map(|side| side.profile);
-    let pairs = usable_pairs(profiles);
-    if pairs.len() < 2 {
-        return None;
-    }
     let all =
         matched(profiles.map(|profile| &profile.functions[..]), sides.map(|side| side.functions));
-    let [base, head] = profiles;
-    let tallies = [
-        &Tally::new(base, &pairs, &all, |one| one.base),
-        &Tally::new(head, &pairs, &all, |one| one.head),
-    ];
-    let comparison = TimeComparison { tallies, profiles, all: &all, pairs: pairs.len(), estimate };
-    let times = tallies.map(|tally| Some(&tally.times));
+    let tally = Tally::new(profiles, &all)?;
+    let comparison = TimeComparison { tally: &tally, all: &all, estimate };
     let executions = || profiles.into_iter().flat_map(|profile| &profile.executions);
-    let sampled: u64 = executions().map(|one| samples(one, |_| true)).sum();
+    let sampled: u64 = executions().flat_map(|one| &one.stacks).map(|stack| stack.samples).sum();
     let dropped: u64 = executions().map(|one| one.dropped).sum();
     let cut: u64 = executions().map(|one| one.cut).sum();
     let of_measuring = |profile: &TimeProfile| {
-        let is_measuring = |stack: &SampledStack| stack.thread == SampledThread::Measuring;
-        profile.executions.iter().map(|one| samples(one, is_measuring)).sum()
+        let stacks = profile.executions.iter().flat_map(|one| &one.stacks);
+        let measuring = stacks.filter(|stack| stack.thread == SampledThread::Measuring);
+        measuring.map(|stack| stack.samples).sum()
     };
     let (functions, others_are_unchanged) = comparison.functions();
     Some(Explanation {
-        pairs: pairs.len(),
+        pairs: tally.pairs(),
         samples: profiles.map(of_measuring),
         cut: cut as f64 / sampled.max(1) as f64,
         dropped: dropped as f64 / (sampled + dropped).max(1) as f64,
-        base: mean(times[0]),
-        head: mean(times[1]),
-        change: comparison.change(times),
+        base: mean(&tally.times[0]),
+        head: mean(&tally.times[1]),
+        change: comparison.change(&tally.times),
         functions,
         others_are_unchanged,
         threads: comparison.threads(),
-        stacks: folded(tallies, [base, head].map(|profile| &profile.functions[..]), &all),
+        stacks: folded(&tally, &all),
     })
-}
-
-fn samples(execution: &SampledExecution, is_meant: impl Fn(&SampledStack) -> bool) -> u64 {
-    let stacks = execution.stacks.iter().filter(|stack| is_meant(stack));
-    stacks.map(|stack| stack.samples).sum()
 }
 
 /// The samples of two versions, by function.
 struct TimeComparison<'c> {
-    tallies: [&'c Tally<'c>; 2],
-    profiles: [&'c TimeProfile; 2],
+    tally: &'c Tally<'c>,
     all: &'c [Matched],
-    pairs: usize,
     estimate: &'c dyn Fn(&[f64]) -> Change,
 }
 
@@ -270,30 +267,24 @@ struct TimeComparison<'c> {
 type WithDifferences = (FunctionTime, Vec<f64>);
 
 impl TimeComparison<'_> {
-    /// The change between two series over the pairs.
-    fn change(&self, series: [Option<&Vec<f64>>; 2]) -> Change {
-        (self.estimate)(&self.differences(series))
-    }
-
-    /// The differences between two series by pairs; a function without samples has no time.
-    fn differences(&self, [base, head]: [Option<&Vec<f64>>; 2]) -> Vec<f64> {
-        let value = |series: Option<&Vec<f64>>, pair: usize| series.map_or(0.0, |one| one[pair]);
-        (0..self.pairs).map(|pair| value(head, pair) - value(base, pair)).collect()
+    fn change(&self, series: &Series) -> Change {
+        (self.estimate)(&differences(series))
     }
 
     /// The functions, and whether those within noise are taken as unchanged.
     fn functions(&self) -> (Vec<FunctionTime>, bool) {
-        let inlined = inlined_functions(self.tallies);
-        let mut own = self.tallies.map(|tally| tally.own.clone());
-        for series in &mut own {
-            join(series, &inlined);
+        let inlined = inlined_functions(self.tally);
+        let mut own = self.tally.own.clone();
+        for (function, (caller, _)) in &inlined {
+            if let Some(times) = own.remove(&key(*function)) {
+                add(own.entry(key(*caller)).or_insert_with(|| self.tally.nothing()), &times);
+            }
         }
-        let on_stacks = self.tallies.into_iter().flat_map(|tally| tally.inclusive.keys());
+        let on_stacks = self.tally.inclusive.keys();
         let on_stacks = on_stacks.map(|(thread, one)| (*thread, SampledState::Working, *one));
-        let keys: BTreeSet<Key> =
-            own.iter().flat_map(BTreeMap::keys).copied().chain(on_stacks).collect();
+        let keys: BTreeSet<Key> = own.keys().copied().chain(on_stacks).collect();
         let mut functions: Vec<_> =
-            keys.into_iter().map(|key| self.function(key, &own, &inlined)).collect();
+            keys.into_iter().map(|key| self.function(key, own.get(&key), &inlined)).collect();
         self.mark_beyond_noise(&mut functions);
         let others_are_unchanged = self.attribute(&mut functions);
         let mut functions: Vec<FunctionTime> = functions.into_iter().map(|(one, _)| one).collect();
@@ -313,7 +304,10 @@ impl TimeComparison<'_> {
         let measuring = functions.iter_mut();
         let measuring = measuring.filter(|(one, _)| one.thread == SampledThread::Measuring);
         let (named, others): (Vec<_>, Vec<_>) = measuring.partition(|(one, _)| one.is_beyond_noise);
-        let of_others = sum(self.pairs, others.iter().map(|(_, differences)| differences));
+        let mut of_others = vec![0.0; self.tally.pairs()];
+        for (_, differences) in others {
+            of_others.iter_mut().zip(&*differences).for_each(|(sum, own)| *sum += own);
+        }
         let of_named: f64 = named.iter().map(|(one, _)| one.time()).sum();
         if of_named == 0.0 || (self.estimate)(&of_others).p < TOGETHER {
             return false;
@@ -329,27 +323,27 @@ impl TimeComparison<'_> {
     fn function(
         &self,
         key: Key,
-        own: &[BTreeMap<Key, Vec<f64>>; 2],
+        own: Option<&Series>,
         inlined: &BTreeMap<usize, (usize, bool)>,
     ) -> WithDifferences {
         let (thread, state, index) = key;
-        let own = own.each_ref().map(|series| series.get(&key));
-        let inclusive = self.tallies.map(|tally| tally.inclusive.get(&(thread, index)));
-        // What calls the kernel is not the kernel's callee.
-        let inclusive = if state == SampledState::Working { inclusive } else { own };
-        let spent = |version: usize| {
-            let (own, inclusive) = (own[version], inclusive[version]);
-            let is_sampled = own.or(inclusive).is_some();
-            is_sampled.then(|| Spent { own: mean(own), inclusive: mean(inclusive) })
+        let nothing = self.tally.nothing();
+        let own = own.unwrap_or(&nothing);
+        let inclusive = match state {
+            SampledState::Working => self.tally.inclusive.get(&(thread, index)).unwrap_or(own),
+            // What calls the kernel is not the kernel's callee.
+            SampledState::InKernel | SampledState::Waiting => own,
         };
-        let differences = self.differences(own);
-        let change = (self.estimate)(&differences);
-        let Function { name, place } = self.named(index);
-        let code = &self.all[index].code;
+        let spent = |version: usize| {
+            let [own, inclusive] = [own, inclusive].map(|one| mean(&one[version]));
+            (inclusive > 0.0).then_some(Spent { own, inclusive })
+        };
+        let (differences, change) = (differences(own), self.change(own));
+        let Matched { function: Function { name, place }, code, .. } = &self.all[index];
         let is_of_one = state == SampledState::Working && thread == SampledThread::Measuring;
         let joined = inlined.iter().filter(|(_, (caller, _))| is_of_one && *caller == index);
         let joined = joined.map(|(function, (_, in_head))| Inlined {
-            name: self.named(*function).name,
+            name: self.all[*function].function.name.clone(),
             in_head: *in_head,
         });
         let function = FunctionTime {
@@ -368,29 +362,18 @@ impl TimeComparison<'_> {
                 self.changed_caller(key, usize::from(change.mean >= 0.0))
             },
             inlined: joined.collect(),
-            name,
-            place,
+            name: name.clone(),
+            place: place.clone(),
         };
         (function, differences)
-    }
-
-    fn named(&self, index: usize) -> Function {
-        let Matched { base, head, .. } = self.all[index];
-        let [of_base, of_head] = self.profiles.map(|profile| &profile.functions);
-        let function = head.map(|at| &of_head[at]).or_else(|| base.map(|at| &of_base[at]));
-        function.cloned().unwrap_or_else(|| Function {
-            name: Name::demangle(""),
-            place: Place::Library(String::new()),
-        })
     }
 
     /// The nearest function outside of this one whose code differs, for most of its time in a version. For the kernel
     /// and for waiting, that may be the function itself.
     fn changed_caller(&self, (thread, state, index): Key, version: usize) -> Option<Caller> {
-        let tally = self.tallies[version];
         let mut callers: BTreeMap<usize, f64> = BTreeMap::new();
-        for (stack, time) in tally.stacks() {
-            let mut outwards = tally.functions(stack).rev().peekable();
+        for (stack, time) in self.tally.stacks(version) {
+            let mut outwards = self.tally.functions(version, stack).rev().peekable();
             if (stack.thread, stack.state) == (thread, state) && outwards.peek() == Some(&index) {
                 let caller = outwards.find(|function| self.all[*function].code.differs());
                 if let Some(caller) = caller {
@@ -398,15 +381,14 @@ impl TimeComparison<'_> {
                 }
             }
         }
-        let (caller, _) =
-            callers.into_iter().max_by(|(_, one), (_, other)| one.total_cmp(other))?;
-        Some(Caller { name: self.named(caller).name, code: self.all[caller].code.clone() })
+        let Matched { function, code, .. } = &self.all[most(callers)?];
+        Some(Caller { name: function.name.clone(), code: code.clone() })
     }
 
     /// Marks the functions whose self time differs, of those that have enough of it. Those whose code differs are tested
     /// apart from the others.
     fn mark_beyond_noise(&self, functions: &mut [WithDifferences]) {
-        let all: f64 = self.tallies.iter().map(|tally| mean(Some(&tally.times))).sum();
+        let all: f64 = self.tally.times.iter().map(|times| mean(times)).sum();
         let functions = functions.iter_mut().map(|(one, _)| one);
         let tested = functions.filter(|one| one.time() >= TESTED * all / 2.0);
         let (changed, others): (Vec<_>, Vec<_>) = tested.partition(|one| one.code.differs());
@@ -424,31 +406,22 @@ impl TimeComparison<'_> {
     }
 
     fn threads(&self) -> Option<Threads> {
-        let sums = self.tallies.map(|tally| {
-            let others =
-                tally.own.iter().filter(|((thread, ..), _)| *thread == SampledThread::Other);
-            sum(self.pairs, others.map(|(_, series)| series))
-        });
-        let [base, head] = sums.each_ref().map(|sum| mean(Some(sum)));
-        let change = self.change(sums.each_ref().map(Some));
+        let mut sums = self.tally.nothing();
+        let others =
+            self.tally.own.iter().filter(|((thread, ..), _)| *thread == SampledThread::Other);
+        others.for_each(|(_, series)| add(&mut sums, series));
+        let [base, head] = sums.each_ref().map(|sum| mean(sum));
+        let change = self.change(&sums);
         (base > 0.0 || head > 0.0).then_some(Threads { base, head, change })
     }
 }
 
-/// The sum of series over the pairs.
-fn sum<'s>(pairs: usize, all: impl Iterator<Item = &'s Vec<f64>>) -> Vec<f64> {
-    all.fold(vec![0.0; pairs], |mut sum, series| {
-        sum.iter_mut().zip(series).for_each(|(sum, time)| *sum += time);
-        sum
-    })
+/// The difference of the head in each pair.
+fn differences([base, head]: &Series) -> Vec<f64> {
+    head.iter().zip(base).map(|(head, base)| head - base).collect()
 }
 
-/// Adds the self time of inlined functions to that of their callers.
-fn join(series: &mut BTreeMap<Key, Vec<f64>>, inlined: &BTreeMap<usize, (usize, bool)>) {
-    for (function, (caller, _)) in inlined {
-        if let Some(times) = series.remove(&key(*function)) {
-            let own = series.entry(key(*caller)).or_insert_with(|| vec![0.0; times.len()]);
-            own.iter_mut().zip(times).for_each(|(sum, time)| *sum += time);
-        }
-    }
+fn add(sum: &mut Series, series: &Series) {
+    let times = sum.iter_mut().flatten().zip(series.iter().flatten());
+    times.for_each(|(sum, time)| *sum += time);
 }

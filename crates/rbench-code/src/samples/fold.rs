@@ -6,7 +6,7 @@ use super::{
     profile::{SampledStack, SampledState, SampledThread},
     tally::Tally,
 };
-use crate::{callgrind::Function, matching::Matched};
+use crate::matching::Matched;
 
 /// The innermost function that has this share of the time of a thread with its callees is shown as the first: what calls it
 /// belongs to the harness, and differs between executions. The rest are stacks that could not be unwound to their end.
@@ -23,22 +23,12 @@ pub struct FoldedStack {
     pub head: f64,
 }
 
-/// The stacks of both versions. `functions` has those of each profile; a function of both has the head's name.
-pub fn folded(
-    tallies: [&Tally<'_>; 2],
-    functions: [&[Function]; 2],
-    all: &[Matched],
-) -> Vec<FoldedStack> {
+/// The stacks of both versions.
+pub fn folded(tally: &Tally<'_>, all: &[Matched]) -> Vec<FoldedStack> {
     let mut stacks: BTreeMap<(SampledThread, Vec<String>), [f64; 2]> = BTreeMap::new();
-    for (version, tally) in tallies.into_iter().enumerate() {
-        for (stack, time) in tally.stacks() {
-            let names = tally.frames(stack).map(|index| {
-                let Matched { base, head, .. } = all[index];
-                let function = head.map(|at| &functions[1][at]);
-                function
-                    .or_else(|| base.map(|at| &functions[0][at]))
-                    .map_or("", |one| one.name.as_str())
-            });
+    for version in [0, 1] {
+        for (stack, time) in tally.stacks(version) {
+            let names = tally.frames(version, stack).map(|index| all[index].function.name.as_str());
             stacks.entry((stack.thread, labels(stack, names))).or_default()[version] += time;
         }
     }

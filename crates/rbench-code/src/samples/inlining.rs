@@ -24,20 +24,21 @@ pub struct Inlined {
 ///
 /// A function that was sampled in one version only counts for the nearest caller of both versions, from which most of its
 /// time is called, if that caller's self time changes by about as much in the other direction.
-pub fn inlined_functions([base, head]: [&Tally<'_>; 2]) -> BTreeMap<usize, (usize, bool)> {
-    let [of_base, of_head] = [base, head].map(|tally| {
-        let on_stacks = tally.inclusive.keys();
-        on_stacks.filter(|(thread, _)| *thread == SampledThread::Measuring).map(|(_, one)| *one)
+pub fn inlined_functions(tally: &Tally<'_>) -> BTreeMap<usize, (usize, bool)> {
+    let in_both = tally.inclusive.iter().filter(|((thread, _), times)| {
+        let is_sampled = |times: &Vec<f64>| times.iter().any(|time| *time > 0.0);
+        *thread == SampledThread::Measuring && times.iter().all(is_sampled)
     });
-    let [of_base, of_head]: [BTreeSet<usize>; 2] = [of_base.collect(), of_head.collect()];
-    let both: BTreeSet<usize> = of_base.intersection(&of_head).copied().collect();
+    let both: BTreeSet<usize> = in_both.map(|((_, function), _)| *function).collect();
+    let change = |function: usize| {
+        let own = tally.own.get(&key(function));
+        own.map_or(0.0, |[base, head]| mean(head) - mean(base))
+    };
     let mut joined = BTreeMap::new();
-    for (tally, in_head) in [(base, true), (head, false)] {
-        for (caller, functions) in callees_of_one_version(tally, &both) {
-            let sum = |tally: &Tally<'_>, function: usize| mean(tally.own.get(&key(function)));
-            let gone: f64 = functions.iter().map(|function| sum(tally, *function)).sum();
-            let lost = if in_head { -gone } else { gone };
-            if is_about_opposite(sum(head, caller) - sum(base, caller), lost) {
+    for (version, in_head) in [(0, true), (1, false)] {
+        for (caller, functions) in callees_of_one_version(tally, version, &both) {
+            let lost = functions.iter().map(|function| change(*function)).sum();
+            if is_about_opposite(change(caller), lost) {
                 joined.extend(functions.into_iter().map(|function| (function, (caller, in_head))));
             }
         }
@@ -49,11 +50,12 @@ pub fn inlined_functions([base, head]: [&Tally<'_>; 2]) -> BTreeMap<usize, (usiz
 /// is called.
 fn callees_of_one_version(
     tally: &Tally<'_>,
+    version: usize,
     both: &BTreeSet<usize>,
 ) -> BTreeMap<usize, BTreeSet<usize>> {
     let mut callers: BTreeMap<usize, BTreeMap<usize, f64>> = BTreeMap::new();
-    for (stack, time) in tally.stacks() {
-        let mut outwards = tally.functions(stack).rev();
+    for (stack, time) in tally.stacks(version) {
+        let mut outwards = tally.functions(version, stack).rev();
         let Some(innermost) = outwards.next() else { continue };
         let is_own =
             stack.thread == SampledThread::Measuring && stack.state == SampledState::Working;
@@ -66,12 +68,16 @@ fn callees_of_one_version(
     }
     let mut by_caller: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
     for (function, callers) in callers {
-        let most = callers.into_iter().max_by(|(_, one), (_, other)| one.total_cmp(other));
-        if let Some((caller, _)) = most {
+        if let Some(caller) = most(callers) {
             by_caller.entry(caller).or_default().insert(function);
         }
     }
     by_caller
+}
+
+/// The one with the most time.
+pub fn most(times: BTreeMap<usize, f64>) -> Option<usize> {
+    times.into_iter().max_by(|(_, one), (_, other)| one.total_cmp(other)).map(|(one, _)| one)
 }
 
 /// The measuring thread's own work in a function.
@@ -79,7 +85,7 @@ pub const fn key(function: usize) -> Key {
     (SampledThread::Measuring, SampledState::Working, function)
 }
 
-/// The mean over pairs; 0 without any.
-pub fn mean(values: Option<&Vec<f64>>) -> f64 {
-    values.map_or(0.0, |values| values.iter().sum::<f64>() / values.len() as f64)
+/// The mean over pairs.
+pub fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
 }

@@ -9,90 +9,104 @@ use crate::matching::Matched;
 /// versions.
 pub type Key = (SampledThread, SampledState, usize);
 
-/// The time of functions in one version, for each pair in ns per iteration.
+/// Times in base and head, for each pair in ns per iteration.
+pub type Series = [Vec<f64>; 2];
+
+/// The time of functions in both versions.
 pub struct Tally<'p> {
-    profile: &'p TimeProfile,
+    profiles: [&'p TimeProfile; 2],
     /// The indices of the executions that are used, one for each pair.
-    pairs: &'p [usize],
-    /// The index among the functions of both versions of each function of the profile.
-    indices: Vec<usize>,
+    pairs: Vec<usize>,
+    /// The index among the functions of both versions of each function of a profile.
+    indices: [Vec<usize>; 2],
     /// The time of an iteration.
-    pub times: Vec<f64>,
-    pub own: BTreeMap<Key, Vec<f64>>,
+    pub times: Series,
+    pub own: BTreeMap<Key, Series>,
     /// The time with callees. A function that is several times on a stack counts once.
-    pub inclusive: BTreeMap<(SampledThread, usize), Vec<f64>>,
+    pub inclusive: BTreeMap<(SampledThread, usize), Series>,
 }
 
 impl<'p> Tally<'p> {
-    pub fn new(
-        profile: &'p TimeProfile,
-        pairs: &'p [usize],
-        all: &[Matched],
-        place: impl Fn(&Matched) -> Option<usize>,
-    ) -> Self {
-        let mut indices = vec![0; profile.functions.len()];
-        for (index, one) in all.iter().enumerate() {
-            if let Some(place) = place(one) {
-                indices[place] = index;
-            }
-        }
+    /// `None` unless two pairs have samples in both versions.
+    pub fn new(profiles: [&'p TimeProfile; 2], all: &[Matched]) -> Option<Self> {
+        let pairs = usable_pairs(profiles);
+        let times = |profile: &TimeProfile| {
+            pairs.iter().map(|&execution| profile.executions[execution].time).collect()
+        };
         let mut tally = Self {
-            profile,
-            pairs,
-            indices,
-            times: Vec::new(),
+            profiles,
+            indices: Matched::indices(all, profiles.map(|profile| profile.functions.len())),
+            times: profiles.map(times),
             own: BTreeMap::new(),
             inclusive: BTreeMap::new(),
+            pairs,
         };
-        for (pair, &execution) in pairs.iter().enumerate() {
-            tally.times.push(profile.executions[execution].time);
-            tally.add(pair, execution);
-        }
-        tally
-    }
-
-    fn add(&mut self, pair: usize, execution: usize) {
-        let execution = &self.profile.executions[execution];
-        let (worth, count) = (worth_of_sample(execution), self.pairs.len());
-        for stack in counted(execution) {
-            let time = worth * stack.samples as f64;
-            let functions: Vec<usize> = self.functions(stack).collect();
-            let Some(&innermost) = functions.last() else { continue };
-            let own = self.own.entry((stack.thread, stack.state, innermost));
-            own.or_insert_with(|| vec![0.0; count])[pair] += time;
-            for function in functions.into_iter().collect::<BTreeSet<_>>() {
-                let inclusive = self.inclusive.entry((stack.thread, function));
-                inclusive.or_insert_with(|| vec![0.0; count])[pair] += time;
+        let (mut own, mut inclusive) = (BTreeMap::new(), BTreeMap::new());
+        for version in [0, 1] {
+            for (pair, stack, worth) in tally.samples(version) {
+                let time = worth * stack.samples as f64;
+                let functions: Vec<usize> = tally.functions(version, stack).collect();
+                let Some(&innermost) = functions.last() else { continue };
+                let own = own.entry((stack.thread, stack.state, innermost));
+                own.or_insert_with(|| tally.nothing())[version][pair] += time;
+                for function in functions.into_iter().collect::<BTreeSet<_>>() {
+                    let inclusive = inclusive.entry((stack.thread, function));
+                    inclusive.or_insert_with(|| tally.nothing())[version][pair] += time;
+                }
             }
         }
+        (tally.own, tally.inclusive) = (own, inclusive);
+        (tally.pairs.len() >= 2).then_some(tally)
+    }
+
+    /// The number of pairs.
+    pub const fn pairs(&self) -> usize {
+        self.pairs.len()
+    }
+
+    /// No time in any pair.
+    pub fn nothing(&self) -> Series {
+        [0, 1].map(|_| vec![0.0; self.pairs()])
     }
 
     /// The functions on a stack, the outermost first, by their indices among those of both versions. Inlined code belongs
     /// to the function that it is part of: only its machine code is compared.
-    pub fn functions(&self, stack: &'p SampledStack) -> impl DoubleEndedIterator<Item = usize> {
+    pub fn functions(
+        &self,
+        version: usize,
+        stack: &'p SampledStack,
+    ) -> impl DoubleEndedIterator<Item = usize> {
         let frames = stack.frames.iter().enumerate();
         // The outermost one has none around it.
         let own_code = frames.filter(|(depth, frame)| *depth == 0 || !frame.is_inlined);
-        own_code.map(|(_, frame)| self.indices[frame.function])
+        own_code.map(move |(_, frame)| self.indices[version][frame.function])
     }
 
     /// The index of each frame of a stack, also of inlined code.
-    pub fn frames(&self, stack: &'p SampledStack) -> impl Iterator<Item = usize> {
-        stack.frames.iter().map(|frame| self.indices[frame.function])
+    pub fn frames(&self, version: usize, stack: &'p SampledStack) -> impl Iterator<Item = usize> {
+        stack.frames.iter().map(move |frame| self.indices[version][frame.function])
     }
 
     /// Each stack of all pairs, with its mean time in ns per iteration.
-    pub fn stacks(&self) -> impl Iterator<Item = (&'p SampledStack, f64)> {
-        self.pairs.iter().flat_map(|&execution| {
-            let execution = &self.profile.executions[execution];
-            let worth = worth_of_sample(execution) / self.pairs.len() as f64;
-            counted(execution).map(move |stack| (stack, worth * stack.samples as f64))
+    pub fn stacks(&self, version: usize) -> impl Iterator<Item = (&'p SampledStack, f64)> {
+        let pairs = self.pairs() as f64;
+        let stacks = self.samples(version);
+        stacks.map(move |(_, stack, worth)| (stack, worth / pairs * stack.samples as f64))
+    }
+
+    /// Each stack of a version, with its pair and the time that one of its samples stands for.
+    fn samples(&self, version: usize) -> impl Iterator<Item = (usize, &'p SampledStack, f64)> {
+        let pairs = self.pairs.iter().enumerate();
+        pairs.flat_map(move |(pair, &execution)| {
+            let execution = &self.profiles[version].executions[execution];
+            let worth = worth_of_sample(execution);
+            counted(execution).map(move |stack| (pair, stack, worth))
         })
     }
 }
 
 /// The indices of the executions whose samples show where the time went, in both versions.
-pub fn usable_pairs(profiles: [&TimeProfile; 2]) -> Vec<usize> {
+fn usable_pairs(profiles: [&TimeProfile; 2]) -> Vec<usize> {
     let [base, head] = profiles.map(|profile| &profile.executions);
     let is_usable = |execution: &SampledExecution| worth_of_sample(execution).is_finite();
     let pairs = base.iter().zip(head).enumerate();

@@ -5,13 +5,11 @@ mod flame_graph;
 
 use rbench_code::{
     callgrind::{Code, Place},
-    impact::Impact,
     samples::{
         Caller, Change, Explanation, FunctionTime, Inlined, SampledState, SampledThread, Spent,
         Threads,
     },
 };
-use rbench_stats::Change as RelativeChange;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -28,11 +26,7 @@ use super::{
     },
     number,
 };
-use crate::{
-    compare::ExplainedTime,
-    error::Result,
-    model::{Benchmark, DependencyChange, Version},
-};
+use crate::{compare::ExplainedTime, error::Result, model::Benchmark};
 
 /// The maximum number of functions in a table.
 const MOST: usize = 20;
@@ -52,46 +46,13 @@ const DOUBTFUL: f64 = 0.02;
 /// The sources of the difference in a benchmark's time, for programs. Times are in ns per iteration.
 #[derive(Serialize, JsonSchema)]
 pub(in crate::report) struct TimeFields<'r> {
-    base: &'r Version,
-    head: &'r Version,
     #[serde(flatten)]
-    benchmark: &'r Benchmark,
-    /// The number of pairs of builds that were sampled.
-    pairs: usize,
-    /// The numbers of samples in base and head.
-    samples: [u64; 2],
-    /// The share of samples whose callers are not all known.
-    #[schemars(range(min = 0, max = 1))]
-    cut_share: f64,
-    /// The share of samples that were lost.
-    #[schemars(range(min = 0, max = 1))]
-    dropped_share: f64,
-    /// The additional time of a sampled measurement as a share of an unsampled one; null if it is not known.
-    overhead_share: Option<f64>,
-    /// The time of the base in sampled executions.
-    #[schemars(range(min = 0))]
-    base_ns: f64,
-    /// The time of the head in sampled executions.
-    #[schemars(range(min = 0))]
-    head_ns: f64,
-    /// The change in sampled executions.
-    change_ns: &'r Change,
-    /// The relative change of the verdict, which was measured without sampling; null without a verdict.
-    verdict: Option<RelativeChange>,
+    all: &'r ExplainedTime,
     /// False if the interval of the change in sampled executions and that of the verdict have nothing in common: the explanation
     /// is not one of the verdict.
     is_about_verdict: bool,
     /// The number of the first functions that make up most of the change beyond noise, and the sum of their changes.
     explained: Explained,
-    /// The functions that have samples in either version, by the size of the change of their self time. Over those of
-    /// the measuring thread, self times sum up to those of the benchmark.
-    functions: &'r [FunctionTime],
-    /// The work of other threads, which is no part of the time of an iteration; null if there is none.
-    threads: Option<Threads>,
-    /// The impact, including set-up.
-    impact: &'r Impact,
-    /// The external packages whose version differs between base and head.
-    dependencies: &'r [DependencyChange],
 }
 
 /// The functions that make up most of a change.
@@ -144,27 +105,11 @@ impl Report for ExplainedTime {
     }
 
     fn json(&self) -> Result<String> {
-        let explanation = &self.explanation;
-        let selection = explanation.selection();
+        let selection = self.explanation.selection();
         json::document(&TimeFields {
-            base: &self.base,
-            head: &self.head,
-            benchmark: &self.benchmark,
-            pairs: explanation.pairs,
-            samples: explanation.samples,
-            cut_share: explanation.cut,
-            dropped_share: explanation.dropped,
-            overhead_share: self.overhead,
-            base_ns: explanation.base,
-            head_ns: explanation.head,
-            change_ns: &explanation.change,
-            verdict: self.verdict,
+            all: self,
             is_about_verdict: self.is_about_the_verdict(),
             explained: Explained { functions: selection.functions.len(), change_ns: selection.sum },
-            functions: &explanation.functions,
-            threads: explanation.threads,
-            impact: &self.impact,
-            dependencies: &self.dependencies,
         })
     }
 

@@ -1,6 +1,7 @@
 //! Explanations of a change in time as text, Markdown, JSON, page and pictures.
 
 use rbench_code::callgrind::{self, Executed, FunctionDifference};
+use rbench_stats::Change as RelativeChange;
 
 use super::*;
 use crate::model::Variant;
