@@ -7,12 +7,12 @@ use rbench_code::samples::{
     Code, CodeFiles, Frame, FunctionTable, SampledExecution, SampledStack, SampledState,
     SampledThread, TimeProfile, stretches_of_time,
 };
-use rbench_stats::paired_ratio::towards_ratio;
+use rbench_stats::{median, paired_ratio::towards_ratio};
 use tracing::{debug, info_span};
 
 use super::{
     ListedVersion, Runner,
-    interleaving_support::{Attempt, Both, Cpus, Sharing, both, others, panicked},
+    interleaving_support::{Both, Cpus, Sharing, both, others, panicked},
     preloaded::PreloadedLibrary,
     schedule::{ScheduleShape, Step, schedule},
     subject::{InVersion, Obstacle, Subject, outcome_of},
@@ -107,10 +107,19 @@ impl Runner<'_> {
             if subject.request.iterations.is_none() {
                 self.tune(subject, step)?;
             }
-            match self.sampled_step(support, subject, step, &mut cpus)? {
+            let request = longer(subject);
+            let usual = std::mem::replace(&mut subject.request, request);
+            // Nothing is preloaded into programs that are interleaved.
+            let sampled = if subject.is_interleaved() && !subject.is_program() {
+                self.sampled_interleaved(support, subject, step, &mut cpus)
+            } else {
+                self.sampled_alone(support, subject, step).map(Ok)
+            };
+            subject.request = usual;
+            match sampled? {
                 Ok(executions) => {
-                    for (of_version, one) in pair.iter_mut().zip(executions) {
-                        of_version.push(one);
+                    for (version, one) in step.versions.iter().zip(executions) {
+                        pair[*version].push(one);
                     }
                 }
                 Err(obstacle) => {
@@ -129,50 +138,49 @@ impl Runner<'_> {
         Ok(pairs)
     }
 
-    /// Executes both versions once: of base and head.
-    fn sampled_step(
+    /// Executes both versions interleaved, in the order of the step.
+    fn sampled_interleaved(
         &self,
         support: &PreloadedLibrary,
-        subject: &mut Subject<'_>,
+        subject: &Subject<'_>,
         step: &Step,
         cpus: &mut Cpus,
-    ) -> Result<Result<[Sampling; 2], Obstacle>> {
-        let request = longer(subject);
-        let usual = std::mem::replace(&mut subject.request, request);
-        // Nothing is preloaded into programs that are interleaved.
-        let outcome = if subject.is_interleaved() && !subject.is_program() {
-            let sharing = match subject.threads {
-                Threads::Together => Sharing::Cpu(cpus.take()),
-                threads => Sharing::Cpus(threads),
-            };
-            let placed = [(&*subject, step, sharing)];
-            let attempts = self.execute_interleaved(Some(support), &placed, Some(PERIOD));
-            attempts.and_then(|attempts| {
-                interleaved(attempts.into_iter().next().unwrap_or_else(|| Err(panicked()))?)
-            })
-        } else {
-            self.sampled_alone(support, subject, step).map(Ok)
+    ) -> Result<Result<Vec<Sampling>, Obstacle>> {
+        let sharing = match subject.threads {
+            Threads::Together => Sharing::Cpu(cpus.take()),
+            threads => Sharing::Cpus(threads),
         };
-        subject.request = usual;
-        let mut executions = match outcome? {
-            Ok(executions) => executions,
-            Err(obstacle) => return Ok(Err(obstacle)),
-        };
-        // The head went first.
-        if step.versions.first() == Some(&1) {
-            executions.reverse();
+        let placed = [(subject, step, sharing)];
+        let attempts = self.execute_interleaved(Some(support), &placed, Some(PERIOD))?;
+        let mut attempts = attempts.into_iter().next().unwrap_or_else(|| Err(panicked()))?;
+        let sampled = attempts.each_mut().map(|attempt| attempt.sampled.take());
+        match both(attempts)? {
+            Both::Measured(executions) => {
+                let both = executions.into_iter().zip(sampled);
+                let samplings = both.map(|(execution, sampled)| {
+                    Ok(Sampling { execution, sampled: sampled.ok_or_else(panicked)? })
+                });
+                samplings.collect::<Result<_>>().map(Ok)
+            }
+            Both::Obstacle(obstacle) => Ok(Err(obstacle)),
+            // Alone, it succeeds or says why not.
+            Both::Failed(_) => {
+                Ok(Err(Obstacle::Unavailable(InterleavingUnavailable::FailsInterleaved)))
+            }
+            Both::Skipped(_, skipped) => {
+                Err(cannot_sample(&subject.benchmark, &skipped.to_string()))
+            }
         }
-        Ok(Ok(executions))
     }
 
-    /// Executes both versions one after the other.
+    /// Executes both versions one after the other, in the order of the step.
     fn sampled_alone(
         &self,
         support: &PreloadedLibrary,
         subject: &Subject<'_>,
         step: &Step,
-    ) -> Result<[Sampling; 2]> {
-        let execute = |version: usize| -> Result<Sampling> {
+    ) -> Result<Vec<Sampling>> {
+        let execute = |&version: &usize| -> Result<Sampling> {
             let built = subject.build(version, step.build)?;
             self.build_env.activate(&built.home)?;
             let directory = &built.executable.directory;
@@ -182,8 +190,11 @@ impl Runner<'_> {
             let harness = subject.versions[version].harness;
             let name = &subject.benchmark.name;
             let execute = || harness.execute(&built.executable, name, &request, &conditions);
-            let outcome =
-                member.sampled_while(PERIOD, &others(&support.cpus, conditions.cpu), execute)?;
+            let outcome = member.page.sampled_while(
+                PERIOD,
+                &others(&support.cpus, conditions.cpu),
+                execute,
+            )?;
             let outcome = outcome_of(outcome)?;
             // Without it, a harness may miss its clock readings.
             if !member.taken()?.joined {
@@ -195,8 +206,7 @@ impl Runner<'_> {
                 outcome.map_err(|why| cannot_sample(&subject.benchmark, &why.to_string()))?;
             Ok(Sampling { execution, sampled: member.sampled()? })
         };
-        let [one, other] = step.versions.as_slice() else { return Err(panicked()) };
-        Ok([execute(*one)?, execute(*other)?])
+        step.versions.iter().map(execute).collect()
     }
 }
 
@@ -213,29 +223,6 @@ fn longer(subject: &Subject<'_>) -> ExecutionRequest {
     let is_limited = subject.versions.iter().any(is_limited);
     let measurements = if is_limited { request.measurements } else { wanted };
     ExecutionRequest { measurements, ..request }
-}
-
-/// The results of two interleaved executions.
-fn interleaved(mut attempts: [Attempt; 2]) -> Result<Result<[Sampling; 2], Obstacle>> {
-    let sampled = attempts.each_mut().map(|attempt| attempt.sampled.take());
-    let why = match both(attempts)? {
-        Both::Measured(executions) => {
-            let [one, other] = *executions;
-            let [Some(first), Some(second)] = sampled else { return Err(panicked()) };
-            return Ok(Ok([
-                Sampling { execution: one, sampled: first },
-                Sampling { execution: other, sampled: second },
-            ]));
-        }
-        Both::Obstacle(obstacle) => return Ok(Err(obstacle)),
-        // Alone, it succeeds or says why not.
-        Both::Failed(_) => {
-            let unavailable = InterleavingUnavailable::FailsInterleaved;
-            return Ok(Err(Obstacle::Unavailable(unavailable)));
-        }
-        Both::Skipped(_, skipped) => skipped.to_string(),
-    };
-    Err(Error::new(Exit::Benchmark, "cannot sample the benchmark").cause(why))
 }
 
 fn cannot_sample(benchmark: &Benchmark, why: &str) -> Error {
@@ -264,9 +251,11 @@ fn profiles(
         .is_program()
         .then(|| if subject.is_interleaved() { Metric::cpu() } else { Metric::wall() });
     for (step, pair) in steps.iter().zip(pairs) {
-        let measured = pair.each_ref().map(|all| Measured::of(all, program.as_ref()));
-        values.extend(measured.iter().flat_map(|one| one.values.iter().flatten().copied()));
-        slower.extend(measured.iter().filter_map(Measured::overhead));
+        let measured = pair.each_ref().map(|all| {
+            all.iter().map(|one| Measured::of(one, program.as_ref())).collect::<Vec<_>>()
+        });
+        values.extend(measured.iter().flatten().flat_map(|one| one.values.iter().copied()));
+        slower.extend(measured.iter().filter_map(|one| overhead(one)));
         let times = times(&measured);
         debug!(build = step.build, ?times, "sampled {benchmark}");
         for (version, all) in pair.into_iter().enumerate() {
@@ -293,67 +282,55 @@ fn profiles(
     Ok(TimeProfiles { profiles: versions, overhead, is_interleaved })
 }
 
-/// The measurements of a version in a pair.
-#[derive(Default)]
+/// The measurements of an execution.
 struct Measured {
-    /// For each execution and each measurement: the time of an iteration in ns, and whether it was sampled; absent if it was
-    /// not found among the readings.
-    values: Vec<Vec<Option<(f64, bool)>>>,
-    /// For each execution, the numbers of readings up to samples of its sampled measurements.
-    counts: Vec<Vec<RangeInclusive<u64>>>,
+    /// For each: the time of an iteration in ns, and whether it was sampled; absent if it was not found among the readings.
+    values: Vec<Option<(f64, bool)>>,
+    /// The numbers of readings up to samples of its sampled measurements.
+    counts: Vec<RangeInclusive<u64>>,
 }
 
 impl Measured {
     /// Of a whole program, all that it does is measured, by this metric.
-    fn of(all: &[Sampling], program: Option<&Metric>) -> Self {
-        let mut measured = Self::default();
-        for Sampling { execution, sampled } in all {
-            if let Some(metric) = program {
-                let values = execution.median_of(metric);
-                measured.values.push(vec![values.map(|value| (value, true))]);
-                measured.counts.push(vec![0..=u64::MAX]);
-                continue;
-            }
-            let (first, readings) = &sampled.readings;
-            let series = execution.series.iter().find(|one| one.metric == Metric::wall());
-            let (values, iterations) =
-                series.map_or((&[][..], &[][..]), |series| (&*series.values, &*series.iterations));
-            let lengths: Vec<f64> = values
-                .iter()
-                .zip(iterations.iter().chain(std::iter::repeat(&1)))
-                .map(|(value, iterations)| value * *iterations as f64)
-                .collect();
-            let stretches = stretches_of_time(readings, &lengths);
-            let (mut of_execution, mut counts) = (Vec::new(), Vec::new());
-            for (value, stretches) in values.iter().zip(stretches) {
-                let spans: Vec<RangeInclusive<u64>> = stretches
-                    .iter()
-                    .map(|one| first + *one.start() as u64 + 1..=first + *one.end() as u64)
-                    .collect();
-                let (Some(start), Some(end)) = (spans.first(), spans.last()) else {
-                    of_execution.push(None);
-                    continue;
-                };
-                let is_sampled = is_sampled(&sampled.slices, *start.start(), *end.end());
-                of_execution.push(Some((*value, is_sampled)));
-                if is_sampled {
-                    counts.extend(spans);
-                }
-            }
-            measured.values.push(of_execution);
-            measured.counts.push(counts);
+    fn of(Sampling { execution, sampled }: &Sampling, program: Option<&Metric>) -> Self {
+        if let Some(metric) = program {
+            let value = execution.median_of(metric).map(|value| (value, true));
+            return Self { values: vec![value], counts: vec![0..=u64::MAX] };
         }
-        measured
-    }
-
-    /// The logarithm of the ratio of sampled to other measurements.
-    fn overhead(&self) -> Option<f64> {
-        let of = |sampled: bool| {
-            let values = self.values.iter().flatten().flatten();
-            median(values.filter(|(_, is)| *is == sampled).map(|(value, _)| *value))
+        let (first, readings) = &sampled.readings;
+        let series = execution.series.iter().find(|one| one.metric == Metric::wall());
+        let (values, iterations) =
+            series.map_or((&[][..], &[][..]), |series| (&*series.values, &*series.iterations));
+        let lengths: Vec<f64> = values
+            .iter()
+            .zip(iterations.iter().chain(std::iter::repeat(&1)))
+            .map(|(value, iterations)| value * *iterations as f64)
+            .collect();
+        let mut counts = Vec::new();
+        let mut found = |value: f64, stretches: Vec<RangeInclusive<usize>>| {
+            let spans: Vec<RangeInclusive<u64>> = stretches
+                .iter()
+                .map(|one| first + *one.start() as u64 + 1..=first + *one.end() as u64)
+                .collect();
+            let is_sampled =
+                is_sampled(&sampled.slices, *spans.first()?.start(), *spans.last()?.end());
+            counts.extend(spans.into_iter().filter(|_| is_sampled));
+            Some((value, is_sampled))
         };
-        Some((of(true)? / of(false)?).ln())
+        let values = values.iter().zip(stretches_of_time(readings, &lengths));
+        let values = values.map(|(value, stretches)| found(*value, stretches)).collect();
+        Self { values, counts }
     }
+}
+
+/// The logarithm of the ratio of sampled to other measurements.
+fn overhead(measured: &[Measured]) -> Option<f64> {
+    let of = |sampled: bool| {
+        let values = measured.iter().flat_map(|one| &one.values).flatten();
+        let values = values.filter(|(_, is)| *is == sampled).map(|(value, _)| *value);
+        median(&mut values.collect::<Vec<f64>>())
+    };
+    Some((of(true) / of(false)).ln()).filter(|overhead| overhead.is_finite())
 }
 
 /// True if every slice from the reading before `from` up to `to` was sampled.
@@ -369,39 +346,24 @@ const UNSAMPLED: usize = 20;
 
 /// The times of an iteration in base and head in ns: of measurements that were sampled in neither, which sampling does not
 /// prolong. If there are too few, of all that were found.
-fn times(measured: &[Measured; 2]) -> [f64; 2] {
-    let [base, head] = measured;
-    let (mut unsampled, mut all) = ([const { Vec::new() }; 2], [const { Vec::new() }; 2]);
-    for (base, head) in base.values.iter().zip(&head.values) {
-        for both in base.iter().zip(head) {
-            let (Some((base, of_base)), Some((head, of_head))) = both else { continue };
-            for values in
-                std::iter::once(&mut all).chain((!of_base && !of_head).then_some(&mut unsampled))
-            {
-                values[0].push(*base);
-                values[1].push(*head);
-            }
-        }
-    }
-    let values = if unsampled[0].len() < UNSAMPLED { all } else { unsampled };
-    let time = |own: &[f64], partner: &[f64]| {
-        median(own.iter().copied()).unwrap_or(f64::NAN) * towards_ratio(own, partner)
-    };
-    let [base, head] = &values;
-    [time(base, head), time(head, base)]
-}
-
-/// The middle value, the upper one of two; `None` without values.
-fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
-    let mut sorted: Vec<f64> = values.collect();
-    sorted.sort_by(f64::total_cmp);
-    sorted.get(sorted.len() / 2).copied()
+fn times([base, head]: &[Vec<Measured>; 2]) -> [f64; 2] {
+    let executions = base.iter().zip(head);
+    let both = executions.flat_map(|(base, head)| base.values.iter().zip(&head.values));
+    let all: Vec<[(f64, bool); 2]> =
+        both.filter_map(|(base, head)| Some([(*base)?, (*head)?])).collect();
+    let is_unsampled = |both: &[(f64, bool); 2]| both.iter().all(|(_, is_sampled)| !is_sampled);
+    let unsampled: Vec<_> = all.iter().copied().filter(is_unsampled).collect();
+    let used = if unsampled.len() < UNSAMPLED { all } else { unsampled };
+    let [base, head] = [0, 1].map(|at| used.iter().map(|both| both[at].0).collect::<Vec<f64>>());
+    let time =
+        |own: &[f64], partner: &[f64]| median(&mut own.to_vec()) * towards_ratio(own, partner);
+    [time(&base, &head), time(&head, &base)]
 }
 
 /// The stacks of sampled measurements.
 fn stacks(
     all: &[Sampling],
-    measured: &Measured,
+    measured: &[Measured],
     program: &str,
     table: &mut FunctionTable,
 ) -> SampledExecution {
@@ -409,7 +371,7 @@ fn stacks(
     let mut files = CodeFiles::default();
     let mut counted: HashMap<(Vec<Frame>, SampledThread, SampledState), u64> = HashMap::new();
     let mut found = SampledExecution::default();
-    for (Sampling { sampled, .. }, counts) in all.iter().zip(&measured.counts) {
+    for (Sampling { sampled, .. }, Measured { counts, .. }) in all.iter().zip(measured) {
         let mut code = Code::new(&sampled.mapped, program, &mut files, table, read);
         found.dropped += sampled.dropped;
         for sample in &sampled.samples {

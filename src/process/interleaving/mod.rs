@@ -107,7 +107,8 @@ pub struct InterleavedUse {
 /// One of two interleaved processes, before it is started.
 #[derive(Clone, Debug)]
 pub struct InterleavedProcess {
-    page: Arc<SharedPage>,
+    /// The page that it shares.
+    pub page: Arc<SharedPage>,
     index: usize,
     directory: Arc<OwnedFd>,
     /// True if its memory has the same addresses in each execution.

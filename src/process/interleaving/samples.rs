@@ -46,17 +46,6 @@ pub struct Sample {
 }
 
 impl InterleavedProcess {
-    /// Acts while a process that runs [alone](Self::alone) is sampled at about this interval, from one of these `cpus`, if
-    /// there are any.
-    pub fn sampled_while<T>(
-        &self,
-        period: Duration,
-        cpus: &[usize],
-        act: impl FnOnce() -> T,
-    ) -> Result<T> {
-        self.page.sampled_while(period, cpus, act)
-    }
-
     /// The samples of the ended process. It may have written anything.
     pub fn sampled(&self) -> Result<Sampled> {
         let memory = &self.page.0;
@@ -81,7 +70,7 @@ impl InterleavedProcess {
 }
 
 impl SharedPage {
-    /// Acts while both processes are sampled at about this interval, from one of these `cpus`, if there are any.
+    /// Acts while both processes, or one that runs [alone](InterleavedProcess::alone), are sampled at about this interval, from one of these `cpus`, if there are any.
     pub fn sampled_while<T>(
         &self,
         period: Duration,

@@ -21,6 +21,7 @@ use super::{
     is_owner,
     own_time::State,
     page::{state as thread_state, Page, MAPS, SAMPLE, SAMPLE_WORDS},
+    random,
     system::*,
     threads, IS_CHANGING, MEMBER, PAGE, TIME,
 };
@@ -105,7 +106,7 @@ pub fn begin(page: &Page) {
     // one slice.
     let slice = page.passed[own].load(Relaxed);
     let is_alone = page.gone[1 - own].load(Relaxed) != 0;
-    let is_armed = is_alone || mixed(slice.wrapping_mul(STEP)) % UNSAMPLED != 0;
+    let is_armed = is_alone || random::mixed(slice.wrapping_mul(random::STEP)) % UNSAMPLED != 0;
     if let Some([first, readings]) = claim(page, own, 2) {
         readings.store(page.read[own].load(Relaxed), Relaxed);
         first.store(1 + u64::from(is_armed), Release);
@@ -123,15 +124,6 @@ pub fn note_stack(address: usize) {
     if is_active() && FIRST.load(Relaxed) == thread_pointer() {
         TOP.fetch_max(address + ABOVE, Relaxed);
     }
-}
-
-const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
-
-/// Mixes the bits of a number, as SplitMix64 does.
-fn mixed(mut mixed: u64) -> u64 {
-    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mixed ^ (mixed >> 31)
 }
 
 /// A place for this many words, if there is one.

@@ -31,10 +31,16 @@ pub fn seed(seed: u64, flags: u32) {
     HAS_SEED.store(true, Release);
 }
 
-/// The next number, by SplitMix64.
+/// The next number.
 fn next() -> u64 {
-    const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
-    let mut mixed = STATE.fetch_add(STEP, Relaxed).wrapping_add(STEP);
+    mixed(STATE.fetch_add(STEP, Relaxed).wrapping_add(STEP))
+}
+
+/// The distance of the numbers that [`mixed`] makes random ones of.
+pub const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// Mixes the bits of a number, as SplitMix64 does.
+pub fn mixed(mut mixed: u64) -> u64 {
     mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     mixed ^ (mixed >> 31)

@@ -10,6 +10,7 @@ use std::{
 };
 
 use object::{Object as _, ObjectSegment as _, ObjectSymbol as _, ReadCache, ReadRef};
+use rbench_code::samples::{Mapped, mapped_files};
 
 use super::{
     processor::{BREAKPOINT, INSTRUCTION, unsigned, watchable},
@@ -198,7 +199,10 @@ pub(super) fn functions_of_c_library(tid: Tid, wanted: &[&str]) -> Vec<u64> {
 
 /// The addresses of the C library in a process; none if it is part of the executable.
 pub(super) fn code_of_c_library(tid: Tid) -> Vec<Range<u64>> {
-    mappings(tid).filter(|mapping| mapping.is_of(&C_LIBRARY)).map(|mapping| mapping.range).collect()
+    mappings(tid)
+        .filter(|mapping| is_of(mapping, &C_LIBRARY))
+        .map(|mapping| mapping.addresses)
+        .collect()
 }
 
 /// The extents of functions of the C library.
@@ -221,7 +225,7 @@ pub(super) fn functions_of_kernel(
     wanted: &[&str],
 ) -> (Vec<Range<u64>>, BTreeSet<u64>) {
     let mut all = mappings(tid);
-    let Some(Mapping { range, .. }) = all.find(|mapping| mapping.path == "[vdso]") else {
+    let Some(Mapped { addresses: range, .. }) = all.find(|mapping| mapping.path == "[vdso]") else {
         return Default::default();
     };
     let size = usize::try_from(range.end - range.start).unwrap_or_default();
@@ -248,40 +252,21 @@ fn functions_of(tid: Tid, libraries: &[&str], wanted: &[&str]) -> Vec<u64> {
 
 /// The loaded libraries whose names begin so: where each starts, and its file.
 fn loaded(tid: Tid, libraries: &[&str]) -> impl Iterator<Item = (u64, Vec<u8>)> {
-    let is_start = |mapping: &Mapping| mapping.offset == 0 && mapping.is_of(libraries);
+    let is_start = |mapping: &Mapped| mapping.offset == 0 && is_of(mapping, libraries);
     mappings(tid)
         .filter(is_start)
-        .filter_map(|Mapping { range, path, .. }| Some((range.start, fs::read(path).ok()?)))
+        .filter_map(|Mapped { addresses, path, .. }| Some((addresses.start, fs::read(path).ok()?)))
 }
 
-/// A part of a process's memory.
-struct Mapping {
-    range: Range<u64>,
-    /// Where it begins in its file, in bytes.
-    offset: u64,
-    /// The path of its file, or the kernel's name for it.
-    path: String,
+/// True for a file whose name begins so.
+fn is_of(mapping: &Mapped, libraries: &[&str]) -> bool {
+    let name = Path::new(&mapping.path).file_name().unwrap_or_default().to_string_lossy();
+    libraries.iter().any(|prefix| name.starts_with(prefix))
 }
 
-impl Mapping {
-    /// True for a file whose name begins so.
-    fn is_of(&self, libraries: &[&str]) -> bool {
-        let name = Path::new(&self.path).file_name().unwrap_or_default().to_string_lossy();
-        libraries.iter().any(|prefix| name.starts_with(prefix))
-    }
-}
-
-fn mappings(tid: Tid) -> impl Iterator<Item = Mapping> {
+fn mappings(tid: Tid) -> impl Iterator<Item = Mapped> {
     let maps = fs::read_to_string(format!("/proc/{tid}/maps")).unwrap_or_default();
-    let mapping = |line: &str| {
-        let mut fields = line.splitn(6, ' ').map(str::trim);
-        let number = |digits: &str| u64::from_str_radix(digits, 16).ok();
-        let (start, end) = fields.next()?.split_once('-')?;
-        let offset = number(fields.nth(1)?)?;
-        let path = fields.nth(2).unwrap_or_default().to_owned();
-        Some(Mapping { range: number(start)?..number(end)?, offset, path })
-    };
-    maps.lines().filter_map(mapping).collect::<Vec<_>>().into_iter()
+    mapped_files(&maps).into_iter()
 }
 
 /// The addresses of breakpoints for these functions of a library, relative to its start.

@@ -67,7 +67,8 @@ struct CodePart {
 
 /// An executable or library.
 struct CodeFile {
-    name: Place,
+    /// Its name, if it is a library.
+    library: Option<String>,
     /// The parts with code: their places in the file, and the addresses of their beginnings.
     code: Vec<(Range<u64>, u64)>,
     sections: ExplicitModuleSectionInfo<Arc<[u8]>>,
@@ -95,7 +96,8 @@ impl<'t> Code<'t> {
             functions,
             known: HashMap::new(),
         };
-        for Mapped { addresses, offset, path, .. } in mapped.iter().filter(|part| part.is_code) {
+        let files_of_code = mapped.iter().filter(|part| part.is_code && part.path.starts_with('/'));
+        for Mapped { addresses, offset, path, .. } in files_of_code {
             let file = files
                 .0
                 .entry(path.clone())
@@ -214,11 +216,7 @@ impl CodeFile {
             ..ExplicitModuleSectionInfo::default()
         };
         Some(Self {
-            name: if is_program {
-                Place::Program(0)
-            } else {
-                Place::Library(path.rsplit('/').next().unwrap_or_default().to_owned())
-            },
+            library: (!is_program).then(|| path.rsplit('/').next().unwrap_or_default().to_owned()),
             code: code.collect(),
             sections,
             symbols: symbols(&elf),
@@ -240,9 +238,9 @@ impl CodeFile {
         let symbol = symbol.map_or(NO_SYMBOL, String::as_str);
         let named = |symbol: &str| Function {
             name: Name::demangle(symbol),
-            place: match &self.name {
-                Place::Program(_) => Place::Program(instance_of(symbol)),
-                library @ Place::Library(_) => library.clone(),
+            place: match &self.library {
+                None => Place::Program(instance_of(symbol)),
+                Some(file) => Place::Library(file.clone()),
             },
         };
         let mut functions = vec![named(symbol)];
