@@ -55,11 +55,10 @@ pub struct ExplainedTime {
 }
 
 impl ExplainedTime {
-    /// True if the first function has the same code, so that only counts tell more calls from slower ones.
+    /// True if one of the functions has the same code, so that only counts tell more calls from slower ones.
     pub fn needs_counts(&self) -> bool {
-        let selection = self.explanation.selection();
-        let first = selection.functions.first();
-        first.is_some_and(|one| one.code == Code::Same && one.state == SampledState::Working)
+        let mut functions = self.explanation.selection(usize::MAX).functions.into_iter();
+        functions.any(|one| one.code == Code::Same && one.state == SampledState::Working)
     }
 
     /// The counts of a function, if it was counted.

@@ -175,7 +175,7 @@ pub struct Threads {
     pub change: Change,
 }
 
-/// The functions that explain a change, the largest first.
+/// The functions that explain a change.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Selection<'e> {
     /// The selected functions.
@@ -190,22 +190,23 @@ pub struct Selection<'e> {
 
 impl Explanation {
     /// The functions of the measuring thread beyond noise, until what they leave unexplained is at most 20 % of the
-    /// change, and at most six.
-    pub fn selection(&self) -> Selection<'_> {
+    /// change, at most six: the first `most` of them, of which those that are against the change come last.
+    pub fn selection(&self, most: usize) -> Selection<'_> {
         let measuring = self.of_thread(SampledThread::Measuring);
         let (beyond, within): (Vec<_>, Vec<_>) = measuring.partition(|one| one.is_beyond_noise);
-        let mut selected = 0;
-        let mut sum = 0.0;
-        let is_left = |sum: f64| (self.change.mean - sum).abs() > LEFT * self.change.mean.abs();
-        while selected < beyond.len().min(MOST) && is_left(sum) {
-            sum += beyond[selected].attributed.mean;
+        let (mut selected, mut left) = (0, self.change.mean);
+        while selected < beyond.len().min(MOST) && left.abs() > LEFT * self.change.mean.abs() {
+            left -= beyond[selected].attributed.mean;
             selected += 1;
         }
         let (functions, others) = beyond.split_at(selected);
+        let mut functions = functions.to_vec();
+        functions.sort_by_key(|one| one.attributed.mean * self.change.mean <= 0.0);
+        let not_shown = functions.split_off(most.min(selected));
         Selection {
-            functions: functions.to_vec(),
-            sum,
-            others: total(others, |one| one.attributed.mean),
+            sum: functions.iter().map(|one| one.attributed.mean).sum(),
+            functions,
+            others: total(&[&not_shown, others].concat(), |one| one.attributed.mean),
             within_noise: total(&within, |one| one.own.mean),
         }
     }

@@ -25,45 +25,47 @@ pub struct FoldedStack {
 
 /// The stacks of both versions.
 pub fn folded(tally: &Tally<'_>, all: &[Matched]) -> Vec<FoldedStack> {
-    let mut stacks: BTreeMap<(SampledThread, Vec<String>), [f64; 2]> = BTreeMap::new();
+    let mut stacks: BTreeMap<(SampledThread, Vec<String>, SampledState), [f64; 2]> =
+        BTreeMap::new();
     for version in [0, 1] {
         for (stack, time) in tally.stacks(version) {
             let names = tally.frames(version, stack).map(|index| all[index].function.name.as_str());
-            stacks.entry((stack.thread, labels(stack, names))).or_default()[version] += time;
+            let key = (stack.thread, labels(stack, names), stack.state);
+            stacks.entry(key).or_default()[version] += time;
         }
     }
     let common = [SampledThread::Measuring, SampledThread::Other].map(|thread| {
-        let of_thread = stacks.iter().filter(|((own, _), _)| *own == thread);
-        common_functions(of_thread.map(|((_, labels), times)| (&labels[..], times.iter().sum())))
+        let of_thread = stacks.iter().filter(|((own, ..), _)| *own == thread);
+        common_functions(of_thread.map(|((_, labels, _), times)| (&labels[..], times.iter().sum())))
     });
     let mut folded: BTreeMap<String, [f64; 2]> = BTreeMap::new();
-    for ((thread, labels), times) in &stacks {
+    for ((thread, labels, state), times) in &stacks {
         let is_other = *thread == SampledThread::Other;
         let common = &common[usize::from(is_other)];
         // Of a function that calls itself, all calls are shown.
         let places = common.iter().filter_map(|one| labels.iter().position(|label| label == one));
         let first = places.max().unwrap_or(0);
-        let shown = is_other.then_some("other threads");
-        let shown = shown.into_iter().chain(labels[first..].iter().map(String::as_str));
-        let sums = folded.entry(shown.collect::<Vec<_>>().join(";")).or_default();
+        let shown = labels[first..].iter().map(String::as_str);
+        let shown = is_other.then_some("other threads").into_iter().chain(shown);
+        let state = match state {
+            SampledState::Working => None,
+            SampledState::InKernel => Some("kernel"),
+            SampledState::Waiting => Some("waiting"),
+        };
+        let sums = folded.entry(shown.chain(state).collect::<Vec<_>>().join(";")).or_default();
         sums.iter_mut().zip(times).for_each(|(sum, time)| *sum += time);
     }
     folded.into_iter().map(|(frames, [base, head])| FoldedStack { frames, base, head }).collect()
 }
 
-/// A label for each frame, and for the state of the thread.
+/// A label for each frame.
 fn labels<'n>(stack: &SampledStack, names: impl Iterator<Item = &'n str>) -> Vec<String> {
     let frames = stack.frames.iter().zip(names).map(|(frame, name)| {
         // A semicolon separates frames; an array type has one in its name.
         let name = name.replace(';', ",");
         if frame.is_inlined { format!("{name} (inlined)") } else { name }
     });
-    let state = match stack.state {
-        SampledState::Working => None,
-        SampledState::InKernel => Some("kernel".to_owned()),
-        SampledState::Waiting => Some("waiting".to_owned()),
-    };
-    frames.chain(state).collect()
+    frames.collect()
 }
 
 /// The labels of functions that nearly all of the time is spent in, with their callees.

@@ -110,7 +110,7 @@ fn find<'e>(explanation: &'e Explanation, name: &str, state: SampledState) -> &'
 }
 
 fn selected(explanation: &Explanation) -> Vec<&str> {
-    explanation.selection().functions.iter().map(|one| one.name.as_str()).collect()
+    explanation.selection(usize::MAX).functions.iter().map(|one| one.name.as_str()).collect()
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn slower_function_is_selected_with_its_changed_caller() {
         (peek.own.mean, peek.inclusive.mean, peek.changed_caller.as_ref()),
         (5.0, 45.0, None)
     );
-    let selection = explanation.selection();
+    let selection = explanation.selection(usize::MAX);
     assert_eq!(
         (selection.sum, selection.others, selection.within_noise),
         (40.0, (1, 5.0), (1, 0.0))
@@ -215,9 +215,9 @@ fn selection_goes_on_after_more_than_the_change() {
     let head = stacks([160, 81, 100, 100, 100, 100, 100, 100]);
     let explanation = explained(&base, &head, [&[], &[]]);
     assert_eq!(selected(&explanation), ["a", "b"]);
-    assert_eq!(explanation.selection().sum, 41.0);
+    assert_eq!(explanation.selection(usize::MAX).sum, 41.0);
     let many = explained(&base, &stacks([110; 8]), [&[], &[]]);
-    let selection = many.selection();
+    let selection = many.selection(usize::MAX);
     assert_eq!((selection.functions.len(), selection.sum, selection.others), (6, 60.0, (2, 20.0)));
 }
 
@@ -260,6 +260,14 @@ fn executions_without_samples_are_left_out() {
     assert_eq!(explain(&whole, &part).unwrap().pairs, PAIRS - 1);
     let short = TimeProfile { executions: part.executions[..2].to_vec(), ..part.clone() };
     assert_eq!(explain(&whole, &short), None);
+}
+
+#[test]
+fn folded_stacks_keep_the_calls_of_the_kernel() {
+    let stacks = [("main;iter;@read!", 80), ("main;iter;@write!", 60)];
+    let explanation = explained(&stacks, &stacks, [&[], &[]]);
+    let frames: Vec<&str> = explanation.stacks.iter().map(|one| one.frames.as_str()).collect();
+    assert_eq!(frames, ["iter;read;kernel", "iter;write;kernel"]);
 }
 
 prop_compose! {

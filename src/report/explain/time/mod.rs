@@ -6,7 +6,7 @@ mod flame_graph;
 use rbench_code::{
     callgrind::{Code, Place},
     samples::{
-        Caller, Change, Explanation, FunctionTime, Inlined, SampledState, SampledThread, Spent,
+        Caller, Change, FunctionTime, Inlined, SampledState, SampledThread, Selection, Spent,
         Threads,
     },
 };
@@ -100,12 +100,14 @@ impl Report for ExplainedTime {
             Medium::Markdown => vec![self.table()],
             Medium::Page => vec![self.flame_graph(), self.table()],
         });
-        document.add(Block::list(self.dependencies_line()));
+        let dependencies = dependencies_note(&self.dependencies);
+        document
+            .add(Block::list(dependencies.map(|note| Text::from(format!("dependencies: {note}")))));
         document
     }
 
     fn json(&self) -> Result<String> {
-        let selection = self.explanation.selection();
+        let selection = self.explanation.selection(usize::MAX);
         json::document(&TimeFields {
             all: self,
             is_about_verdict: self.is_about_the_verdict(),
@@ -189,28 +191,18 @@ impl ExplainedTime {
             };
             let role = if own > 0.0 { Role::Bad } else { Role::Good };
             let time = Text::from(" ").styled(role, signed(own)).then(share);
-            Text::from(words).append(label(function)).append(time).append(self.reason(function))
+            Text::from(words)
+                .append(self.label(function))
+                .append(time)
+                .append(self.reason(function))
         };
-        self.named(most).iter().enumerate().map(line).collect()
-    }
-
-    /// The first of the functions that make up most of the change; those that are against it come last.
-    fn named(&self, most: usize) -> Vec<&FunctionTime> {
-        let Explanation { change, .. } = &self.explanation;
-        let mut named = self.explanation.selection().functions;
-        named.sort_by_key(|one| one.attributed.mean * change.mean <= 0.0);
-        named.truncate(most);
-        named
+        self.explanation.selection(most).functions.iter().enumerate().map(line).collect()
     }
 
     /// The sum of the functions named, and the others.
     fn rest(&self, most: usize) -> Text {
-        let selection = self.explanation.selection();
-        let named = self.named(most);
-        let sum: f64 = named.iter().map(|one| one.attributed.mean).sum();
-        let (count_of_others, of_others) = selection.others;
-        let others = selection.functions.len() - named.len() + count_of_others;
-        let of_others = selection.sum - sum + of_others;
+        let Selection { functions: named, sum, others: (others, of_others), within_noise } =
+            self.explanation.selection(most);
         let mut parts = Vec::new();
         if named.is_empty() {
             let which = match self.explanation.threads {
@@ -228,7 +220,7 @@ impl ExplainedTime {
                 signed(of_others)
             ));
         }
-        let (within, of_within) = selection.within_noise;
+        let (within, of_within) = within_noise;
         let of_within = if self.explanation.others_are_unchanged {
             "taken as unchanged".to_owned()
         } else {
@@ -247,7 +239,7 @@ impl ExplainedTime {
         let mut others = self.explanation.of_thread(SampledThread::Other).filter(beyond);
         let largest = others.next().map(|one| {
             Text::from(", most of it in ")
-                .append(label(one))
+                .append(self.label(one))
                 .then(format!(" {}", signed(one.own.mean)))
         });
         let [base, head] = [base, head].map(time);
@@ -280,11 +272,6 @@ impl ExplainedTime {
         Text::new().styled(Role::Quiet, parts.join("; "))
     }
 
-    fn dependencies_line(&self) -> Option<Text> {
-        dependencies_note(&self.dependencies)
-            .map(|note| Text::from(format!("dependencies: {note}")))
-    }
-
     /// The picture for a page, without a script.
     fn flame_graph(&self) -> Block {
         let (legend, [_, head]) = (self.legend(), self.sides());
@@ -303,9 +290,7 @@ impl ExplainedTime {
             Column::left("function").names(),
             Column::left("code"),
         ]);
-        let all = self.explanation.functions.iter();
-        let shown = all.filter(|one| one.thread == SampledThread::Measuring).take(MOST);
-        for one in shown {
+        for one in self.explanation.of_thread(SampledThread::Measuring).take(MOST) {
             let own =
                 |spent: Option<Spent>| spent.map_or_else(String::new, |spent| time(spent.own));
             let role = match one.own.mean {
@@ -318,7 +303,7 @@ impl ExplainedTime {
                 own(one.head).into(),
                 Cell::styled(role, within(&one.own)),
                 signed(one.inclusive.mean).into(),
-                Cell::name(label(one).plain()),
+                Cell::name(self.label(one).plain()),
                 Some(&one.code)
                     .filter(|_| one.state == SampledState::Working)
                     .map_or_else(String::new, |code| self.code(code))
@@ -334,38 +319,58 @@ impl ExplainedTime {
             "all functions".into(),
             Cell::default(),
         ]);
-        Block::Details("Self times by function".into(), vec![Block::Table(table)])
+        let note = if explanation.others_are_unchanged {
+            ", as sampled; above, what is within noise is taken as unchanged"
+        } else {
+            ""
+        };
+        Block::Details(format!("Self times by function{note}").into(), vec![Block::Table(table)])
     }
-}
-
-/// A function, or the kernel in a call of it.
-fn label(function: &FunctionTime) -> Text {
-    let name = function.name.as_str();
-    let words = match function.state {
-        SampledState::Working => {
-            let library = match &function.place {
-                Place::Library(file) if !file.is_empty() => format!(" ({file})"),
-                _ => String::new(),
-            };
-            return Text::from_name(name).then(library);
-        }
-        SampledState::InKernel => "the kernel, in ",
-        SampledState::Waiting => "waiting in ",
-    };
-    // The C library's own name of `write` is `__write`.
-    Text::from(words).name(name.trim_start_matches('_'))
 }
 
 impl ExplainedTime {
     /// The names of base and head: those of variants or implementations, if that is the difference.
     fn sides(&self) -> [String; 2] {
         if self.base.variant == self.head.variant {
-            return ["the base", "HEAD"].map(str::to_owned);
+            return ["the base", "the head"].map(str::to_owned);
         }
         [&self.base, &self.head].map(|version| {
             let variant = version.variant.as_ref();
             variant.map_or_else(|| version.revision_arg(), |variant| variant.name.clone())
         })
+    }
+
+    /// A function, or the kernel in a call of it.
+    fn label(&self, function: &FunctionTime) -> Text {
+        let FunctionTime { name, state, .. } = function;
+        let words = match state {
+            SampledState::Working => {
+                return Text::from_name(name.as_str()).then(self.which(function));
+            }
+            SampledState::InKernel => "the kernel, in ",
+            SampledState::Waiting => "waiting in ",
+        };
+        // The C library's own name of `write` is `__write`.
+        Text::from(words).name(name.as_str().trim_start_matches('_'))
+    }
+
+    /// What distinguishes a function from others of its name: the library, or a number in the order of changes.
+    fn which(&self, FunctionTime { name, place, .. }: &FunctionTime) -> String {
+        if let Place::Library(file) = place {
+            return if file.is_empty() { String::new() } else { format!(" ({file})") };
+        }
+        let mut places: Vec<&Place> = Vec::new();
+        for other in self.explanation.functions.iter().filter(|other| other.name == *name) {
+            if matches!(other.place, Place::Program(_)) && !places.contains(&&other.place) {
+                places.push(&other.place);
+            }
+        }
+        match places.iter().position(|other| *other == place) {
+            Some(at) if places.len() > 1 => {
+                format!(" ({} of {} of this name)", at + 1, places.len())
+            }
+            _ => String::new(),
+        }
     }
 
     /// Why a function takes another time, behind a colon; may be empty.

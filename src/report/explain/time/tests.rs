@@ -55,7 +55,7 @@ fn lines_are_at_most_eight_with_the_total_and_three_in_a_comment() {
 #[test]
 fn counts_tell_more_calls_from_slower_ones() {
     let mut report = explained_time("parser::peek");
-    let first = report.explanation.selection().functions[0].clone();
+    let first = report.explanation.selection(MOST_LINES).functions[0].clone();
     let executed = |calls: f64, own| Some(Executed { calls, own, ..Executed::default() });
     for (base, head, words) in [
         (executed(100.0, 900.0), executed(112.0, 1_008.0), "called 100 -> 112 times an iteration"),
@@ -90,6 +90,21 @@ fn sides_are_named_by_variants_or_implementations() {
     let lines = report.lines();
     assert!(lines[0].plain().ends_with(": sampled only in simd"), "{lines:?}");
     assert!(lines[1].plain().ends_with(": new in simd"), "{lines:?}");
+}
+
+#[test]
+fn functions_of_one_name_are_numbered() {
+    let mut report = explained_time("parser::peek");
+    let mut other = report.explanation.selection(MOST_LINES).functions[1].clone();
+    other.name = report.explanation.functions[0].name.clone();
+    report.explanation.functions.push(other);
+    let lines = report.lines();
+    let line = lines[0].plain();
+    assert!(
+        line.starts_with("slower because of lexer::next_token (1 of 2 of this name) +"),
+        "{line}"
+    );
+    assert!(report.markdown().contains("`lexer::next_token (2 of 2 of this name)`"));
 }
 
 #[test]
@@ -138,7 +153,7 @@ fn pictures_are_the_difference_the_base_and_the_head() {
     let pictures = explained_time("parser::peek").pictures().unwrap();
     let [(_, difference), (_, base), (_, head)] = &pictures[..] else { panic!("{pictures:?}") };
     assert_eq!([pictures[0].0, pictures[1].0, pictures[2].0], ["", "-base", "-head"]);
-    assert!(difference.contains("red: slower in HEAD, blue: faster"));
+    assert!(difference.contains("red: slower in the head, blue: faster"));
     // The head alone has what is new there, and only the difference has two percentages.
     assert!(!base.contains("grow_one") && head.contains("grow_one"));
     assert!(
@@ -158,5 +173,5 @@ fn page_has_a_drawing_without_script_or_style() {
     for forbidden in ["<script", "<style", "onload", "style=", "url("] {
         assert!(!drawing.contains(forbidden), "{forbidden}: {drawing}");
     }
-    assert!(page.contains("Red: slower in HEAD, blue: faster"), "{page}");
+    assert!(page.contains("Red: slower in the head, blue: faster"), "{page}");
 }
