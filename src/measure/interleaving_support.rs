@@ -118,6 +118,11 @@ impl SupportTable<'_> {
             Some(period) => page.sampled_while(period, &others(self.cpus, cpu), execute)?,
             None => execute(),
         };
+        let times = outcomes.iter().map(|outcome| match outcome {
+            Ok(Outcome::Measured(execution)) => execution.measured_time(),
+            _ => Duration::MAX,
+        });
+        let together = times.min().unwrap_or(Duration::MAX);
         let mut attempts = outcomes.into_iter().zip(&members).map(|(outcome, member)| {
             if member.is_program() {
                 let switches = |execution: &mut Execution| {
@@ -129,7 +134,8 @@ impl SupportTable<'_> {
             let own = own.unwrap_or_default();
             let sampled = self.period.map(|_| member.sampled()).transpose()?;
             let attempt = attempt(outcome, sharing, |execution| {
-                obstacle(execution, sharing, slice, taken, own).map_or(Ok(taken.passed), Err)
+                obstacle(execution, sharing, (slice, together), taken, own)
+                    .map_or(Ok(taken.passed), Err)
             });
             Ok(Attempt { sampled, ..attempt })
         });
@@ -197,11 +203,11 @@ fn attempt(
 }
 
 /// Why an execution does not count as interleaved. `own` is the total time in which it was allowed
-/// to run.
+/// to run; the other values are the length of a time slice, and the time that the shorter of both executions measured.
 fn obstacle(
     execution: &Execution,
     sharing: Sharing,
-    slice: Duration,
+    (slice, together): (Duration, Duration),
     taken: InterleavedUse,
     own: Duration,
 ) -> Option<Obstacle> {
@@ -226,7 +232,7 @@ fn obstacle(
         return Some(Obstacle::Threads);
     } else if passed > 0 && execution.measured_time() > own {
         InterleavingUnavailable::OtherClock
-    } else if passed == 0 || is_rare(passed, execution, slice) {
+    } else if passed == 0 || is_rare(passed, execution, slice, together) {
         InterleavingUnavailable::NoClock
     } else {
         return None;
@@ -235,8 +241,8 @@ fn obstacle(
 }
 
 /// True if an execution handed over so seldom that it hardly alternated with its partner. It should hand over at the end of
-/// each slice, or of each measurement if measurements are longer.
-fn is_rare(passed: u64, execution: &Execution, slice: Duration) -> bool {
+/// each slice, or of each measurement if measurements are longer, while both measure: one that is much slower goes on alone.
+fn is_rare(passed: u64, execution: &Execution, slice: Duration, together: Duration) -> bool {
     /// How many times as long as that its slices may have been in the mean.
     const MOST: u32 = 4;
     // Without the measurements in which another program had the CPU: they are as long, and are one slice.
@@ -244,7 +250,7 @@ fn is_rare(passed: u64, execution: &Execution, slice: Duration) -> bool {
     let measurements = u32::try_from(execution.measurements()).unwrap_or(u32::MAX);
     let passed = u32::try_from(passed).unwrap_or(u32::MAX);
     slice.max(usual).saturating_mul(MOST).saturating_mul(passed)
-        < usual.saturating_mul(measurements)
+        < usual.saturating_mul(measurements).min(together)
 }
 
 /// The result of two interleaved executions.
@@ -361,25 +367,28 @@ mod tests {
 
     fn obstacle_of(sharing: Sharing, taken: InterleavedUse) -> Option<Obstacle> {
         let execution = testing::execution(testing::request(), Vec::new());
-        obstacle(&execution, sharing, SLICE, taken, Duration::from_millis(100))
+        obstacle(&execution, sharing, (SLICE, Duration::MAX), taken, Duration::from_millis(100))
     }
 
     #[test]
     fn executions_that_hardly_alternate_are_not_interleaved() {
-        let is_rare = |passed, length: f64, slice| {
+        let is_rare_for = |passed, length: f64, slice, together| {
             let series = Series {
                 metric: Metric::wall(),
                 values: vec![length * 1e6; 80],
                 iterations: vec![1; 80],
                 resolution: 0.0,
             };
-            is_rare(passed, &testing::execution(testing::request(), vec![series]), slice)
+            is_rare(passed, &testing::execution(testing::request(), vec![series]), slice, together)
         };
+        let is_rare = |passed, length, slice| is_rare_for(passed, length, slice, Duration::MAX);
         assert!(!is_rare(24, 0.3, SLICE) && !is_rare(7, 0.3, SLICE), "24 ms in slices of 1");
         assert!(is_rare(5, 0.3, SLICE));
         assert!(!is_rare(80, 10.0, SLICE) && !is_rare(21, 10.0, SLICE), "as long measurements");
         assert!(is_rare(1, 10.0, SLICE) && is_rare(19, 10.0, SLICE));
         assert!(!is_rare(2, 0.3, 5 * SLICE) && is_rare(1, 0.3, 5 * SLICE));
+        // Its partner took 4 or 6 ms for as many measurements.
+        assert!(!is_rare_for(1, 0.3, SLICE, 4 * SLICE) && is_rare_for(1, 0.3, SLICE, 6 * SLICE));
     }
 
     #[test]
@@ -437,7 +446,8 @@ mod tests {
             };
             let execution = testing::execution(testing::request(), vec![series]);
             let execution = Execution { incidents, ..execution };
-            obstacle(&execution, Sharing::Cpu(0), SLICE, TAKEN, Duration::from_millis(100))
+            let lengths = (SLICE, Duration::MAX);
+            obstacle(&execution, Sharing::Cpu(0), lengths, TAKEN, Duration::from_millis(100))
         };
         assert_eq!(of(Vec::new(), vec![5e7, 4.9e7]), None);
         assert_eq!(
