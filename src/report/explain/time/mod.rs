@@ -427,26 +427,39 @@ impl ExplainedTime {
         /// A smaller change of a count is none that explains a change in time.
         const LEAST: f64 = 0.01;
         let [more, slower] =
-            if function.own.mean > 0.0 { ["more", "slower"] } else { ["less", "faster"] };
+            if function.attributed.mean > 0.0 { ["more", "slower"] } else { ["less", "faster"] };
         let Some(counted) = self.counts(function) else {
             return format!(
                 "its code is the same: called {more} often, or {slower} for data or caches"
             );
         };
-        let own = [counted.base, counted.head].map(|one| one.map_or(0.0, |one| one.own));
-        let change = |[base, head]: [f64; 2]| {
-            let differs = (head - base).abs() > LEAST * base.max(head);
-            differs.then(|| format!("{} -> {}", number(base), number(head)))
-        };
-        match (change(counted.calls()), change(own)) {
-            (Some(calls), _) => format!("its code is the same: called {calls} times an iteration"),
-            (None, Some(own)) => format!(
-                "its code and calls are the same: {own} instructions an iteration, for other data"
-            ),
-            (None, None) => format!(
-                "its code, calls and instructions are the same: {slower} for caches or branches"
-            ),
+        let instructions = [counted.base, counted.head].map(|one| one.map_or(0.0, |one| one.own));
+        let [base_calls, head_calls] = counted.calls();
+        let share = |[base, head]: [f64; 2]| (head - base) / base.max(head);
+        let differs = |both: [f64; 2]| share(both).abs() > LEAST;
+        let words = |both: [f64; 2]| both.map(number).join(" -> ");
+        let has_other_calls = differs([base_calls, head_calls]);
+        // As many in each call.
+        let expected = if has_other_calls { head_calls / base_calls } else { 1.0 };
+        let has_other_work = differs([instructions[0] * expected, instructions[1]]);
+        let mut parts = Vec::new();
+        if has_other_calls {
+            parts.push(format!("called {} times an iteration", words([base_calls, head_calls])));
         }
+        if has_other_work {
+            let counts = words(instructions);
+            parts.push(format!("{counts} instructions an iteration, for other arguments or data"));
+        }
+        let time = share([function.base, function.head].map(|one| one.map_or(0.0, |one| one.own)));
+        if share(instructions) * time.signum() < time.abs() / 2.0 {
+            parts.push(format!("{slower} for caches or branches"));
+        }
+        let same = match (has_other_calls, has_other_work) {
+            (true, _) => "code is",
+            (false, true) => "code and calls are",
+            (false, false) => "code, calls and instructions are",
+        };
+        format!("its {same} the same: {}", parts.join(", and "))
     }
 
     /// The difference in a function's code, in a few words.

@@ -61,6 +61,16 @@ fn counts_tell_more_calls_from_slower_ones() {
         (executed(100.0, 900.0), executed(112.0, 1_008.0), "called 100 -> 112 times an iteration"),
         (executed(100.0, 900.0), executed(100.0, 1_008.0), "900 -> 1,008 instructions"),
         (executed(100.0, 900.0), executed(100.0, 901.0), "instructions are the same: slower for"),
+        (
+            executed(112.0, 1_008.0),
+            executed(100.0, 900.0),
+            "is the same: called 112 -> 100 times an iteration, and slower for caches",
+        ),
+        (
+            executed(100.0, 900.0),
+            executed(50.0, 1_008.0),
+            "called 100 -> 50 times an iteration, and 900 -> 1,008 instructions an iteration, for other",
+        ),
     ] {
         let function = FunctionDifference {
             name: first.name.clone(),
