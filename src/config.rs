@@ -25,7 +25,6 @@ pub use verdict::VerdictSettings;
 
 use crate::model::{CompileSettings, Layout, Strategy};
 
-/// The settings for building versions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BuildSettings {
     /// The order and the addresses of functions.
@@ -50,7 +49,6 @@ impl Default for BuildSettings {
 }
 
 impl BuildSettings {
-    /// Resolves the settings from flags, file and defaults.
     pub fn resolve(file: &BenchToml, flags: BuildOptions) -> Self {
         let default = Self::default();
         let table = file.tables.build.clone();

@@ -62,7 +62,6 @@ pub struct Console {
 }
 
 impl Console {
-    /// Creates a console for this process.
     pub fn attach() -> Self {
         let (quiet, verbose) = (QUIET.load(Ordering::Relaxed), Self::is_verbose());
         let terminal = std::io::stderr().is_terminal();
@@ -383,7 +382,6 @@ fn is_yes(answer: &str) -> bool {
 struct Compiling {
     bar: Option<ProgressBar>,
     what: String,
-    /// The last line.
     last: String,
     /// The output of cargo since the last end of a line.
     unfinished: Vec<u8>,

@@ -21,7 +21,6 @@ pub enum Exit {
     Inconclusive = 5,
     /// A defect of rbench itself.
     Internal = 70,
-    /// Stopped by the user.
     Interrupted = 130,
 }
 

@@ -251,7 +251,6 @@ fn remove_oldest(directory: &Path) {
 
 /// Decides where each event goes.
 struct Writer {
-    /// Selects the printed events.
     printed: Targets,
 }
 

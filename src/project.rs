@@ -39,7 +39,6 @@ use crate::{
 
 /// The project in which the user runs rbench.
 pub struct Project {
-    /// The git repository.
     pub repository: Repository,
     /// The directory of the workspace's `Cargo.toml`.
     pub workspace: PathBuf,
@@ -54,7 +53,6 @@ pub struct Project {
     /// The root source files of the bench targets in the working tree, by their paths in the
     /// repository.
     pub bench_roots: Vec<PathBuf>,
-    /// The bench targets of the working tree.
     bench_targets: Vec<BenchTarget>,
     /// The packages of the working tree by name, with true for those that cargo selects here.
     packages: Vec<(String, bool)>,
@@ -218,7 +216,6 @@ impl Project {
         }))
     }
 
-    /// The file of the store.
     pub fn store(&self) -> PathBuf {
         match &self.packed {
             // The path in a pack's settings may lead anywhere.
@@ -425,7 +422,6 @@ fn packages(metadata: &Metadata) -> Vec<(String, bool)> {
         .collect()
 }
 
-/// The bench targets of the working tree.
 fn bench_targets(metadata: &Metadata) -> Vec<BenchTarget> {
     let of_package = |package: &Package| {
         let benches = package.targets.iter().filter(|target| target.is_bench());

@@ -114,7 +114,6 @@ fn values(variables: &[(OsString, OsString)]) -> SecretValues {
     values
 }
 
-/// Adds a secret that was not in the environment.
 pub fn add(secret: &str) -> Result<()> {
     let mut secrets = write();
     let mut values = secrets.values.take().unwrap_or_default();
@@ -144,7 +143,6 @@ fn hide_memory() -> Result<()> {
     set_dumpable_behavior(DumpableBehavior::NotDumpable).context(Exit::Internal, what)
 }
 
-/// Replaces the secrets in text.
 pub fn redactor() -> Arc<Redactor> {
     read().redactor.clone().unwrap_or_default()
 }
@@ -217,7 +215,6 @@ pub fn passed() -> Vec<(OsString, OsString)> {
     read().passed.clone().into_iter().collect()
 }
 
-/// The environment of code of a commit.
 pub fn environment() -> Vec<(OsString, OsString)> {
     env::vars_os().chain(passed()).collect()
 }

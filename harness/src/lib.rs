@@ -2,6 +2,7 @@
 //!
 //! The README follows; its example is tested with this documentation.
 #![doc = include_str!("../README.md")]
+#![warn(missing_docs)]
 
 mod arguments;
 mod bencher;

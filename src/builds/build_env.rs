@@ -38,15 +38,12 @@ use crate::{
 
 /// Everything that stays the same while the versions of one repository are built.
 pub struct BuildEnv<'a> {
-    /// The directories of the repository.
     pub cache_dirs: CacheDirs,
     /// The lock that keeps other rbench processes out of these directories.
     pub lock: CacheLock,
     /// The workspace, relative to the top of the repository.
     pub workspace: PathBuf,
-    /// The settings of the compiler for plain versions.
     pub settings: CompileSettings,
-    /// The settings for each variant.
     pub variants: Vec<(Variant, CompileSettings)>,
     /// The environment variables of the user.
     pub inherited: Vec<(OsString, OsString)>,
@@ -56,9 +53,7 @@ pub struct BuildEnv<'a> {
     pub configs: ConfigFiles,
     /// The columns of the terminal that cargo's progress bar may use, if there is one.
     pub progress_columns: Option<u16>,
-    /// The source of the versions' files.
     pub files: &'a dyn VersionFiles,
-    /// Receives the events of all builds.
     pub observer: &'a dyn Observer,
     /// The answers of cargo and rustc, if all compilations come from a pack.
     pub packed: Option<PackedBuilds>,
@@ -66,26 +61,21 @@ pub struct BuildEnv<'a> {
     pub metadata: KnownMetadata,
 }
 
-/// The files of versions, as they were committed.
 pub trait VersionFiles {
     /// Writes the files of a version again unless its checkout is exactly as it was written. Returns the files that
     /// had been changed; `None` if nothing was written.
     fn restore(&self, version: &Version) -> Result<Option<Vec<String>>>;
 }
 
-/// The files of a version.
 #[derive(Clone, Copy, Debug)]
 pub struct Source<'a> {
-    /// The version.
     pub version: &'a Version,
-    /// The directory with its files.
     pub checkout: &'a Path,
     /// Submodules whose files are missing there.
     pub absent_submodules: &'a [PathBuf],
 }
 
 impl BuildEnv<'_> {
-    /// The settings with which a version is built and run.
     pub fn settings_of(&self, version: &Version) -> &CompileSettings {
         let wanted = version.variant.as_ref();
         let of_variant = self.variants.iter().find(|(variant, _)| Some(variant) == wanted);
@@ -309,7 +299,6 @@ impl BuildEnv<'_> {
     }
 }
 
-/// The toolchain of a variant.
 enum Toolchain<'s> {
     /// A name that rustup knows.
     Named(&'s str),
@@ -335,7 +324,6 @@ impl BuildEnv<'_> {
         self.library(source, rustc, "counting", COUNTING_LIBRARY_SOURCE)
     }
 
-    /// The library that counts allocations.
     pub fn allocations_library(&self, source: Source<'_>, rustc: &str) -> Result<PathBuf> {
         self.library(source, rustc, "allocations", allocations::LIBRARY_SOURCE)
     }
@@ -381,7 +369,6 @@ impl BuildEnv<'_> {
 /// An event. Only the observer prints.
 #[derive(Debug)]
 pub enum Event<'a> {
-    /// A compilation starts.
     Compiling {
         /// The version, as the user named it, with the bench targets if they are named.
         version: &'a str,
@@ -390,9 +377,7 @@ pub enum Event<'a> {
     },
     /// The compilation is still running after a while.
     StillCompiling {
-        /// The version, as the user named it.
         version: &'a str,
-        /// The time since its start.
         since: Duration,
     },
     /// Raw output of cargo for the user, with colours and progress bar.
@@ -401,7 +386,6 @@ pub enum Event<'a> {
     Compiled {
         /// The same as when it started.
         version: &'a str,
-        /// The purpose of the compilation, as when it started.
         purpose: &'a str,
         /// Its duration; `None` if it was cached.
         took: Option<Duration>,
@@ -415,18 +399,14 @@ pub enum Event<'a> {
     },
     /// The links of a bench target start, or another one is finished.
     Linked {
-        /// The bench target.
         target: &'a BenchTarget,
-        /// The version, as the user named it.
         version: &'a str,
         /// The number of finished links.
         done: usize,
-        /// The number of links in all.
         of: usize,
     },
     /// Another rbench process of this repository holds the lock at this path; this one waits for it.
     Locked(&'a Path),
-    /// Information for the user.
     Note(&'a str),
     /// A problem because of which the result differs from the request.
     Warning(&'a str),
@@ -434,7 +414,6 @@ pub enum Event<'a> {
 
 /// Receives the events of builds. Called from several threads.
 pub trait Observer: Sync {
-    /// Called for every event.
     fn build_event(&self, event: &Event<'_>);
 
     /// The columns of a terminal that cargo's progress bar may use, if there is one.
@@ -443,7 +422,6 @@ pub trait Observer: Sync {
     }
 }
 
-/// Ignores all events.
 impl Observer for () {
     fn build_event(&self, _: &Event<'_>) {}
 }

@@ -25,7 +25,6 @@ pub const PACKED: &str = "packed";
 /// Cargo's variable for another target dir.
 const TARGET_VARIABLE: &str = "CARGO_TARGET_DIR";
 
-/// The paths of one repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CacheDirs {
     outside: PathBuf,
@@ -58,7 +57,6 @@ impl CacheDirs {
         &self.storage
     }
 
-    /// The directory of the checkouts of versions.
     pub fn checkouts(&self) -> PathBuf {
         self.outside.join("checkouts")
     }
@@ -105,7 +103,6 @@ impl CacheDirs {
         self.outside.join("resolved")
     }
 
-    /// The directory of the libraries that are preloaded into benchmarks.
     pub fn preloaded_libraries(&self) -> PathBuf {
         self.outside.join("preloaded")
     }
@@ -115,17 +112,14 @@ impl CacheDirs {
         self.storage.join("compilations").join(key)
     }
 
-    /// The directory of all compilations.
     pub fn compilations(&self) -> PathBuf {
         self.storage.join("compilations")
     }
 
-    /// The directory of all builds.
     pub fn builds(&self) -> PathBuf {
         self.storage.join("builds")
     }
 
-    /// The cached result of a reproducibility check.
     pub fn reproducibility(&self, key: &str) -> PathBuf {
         self.reproducibilities().join(format!("{key}.json"))
     }

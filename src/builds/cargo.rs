@@ -24,13 +24,11 @@ pub struct CargoContext {
     pub directory: PathBuf,
     /// The manifest of the workspace at the build path, which all versions share.
     pub manifest: PathBuf,
-    /// The target dir at the build path.
     pub target_dir: PathBuf,
     /// Config files above the user's repository, farthest first.
     pub configs: Vec<PathBuf>,
     /// Settings that override those of config files, as `key=value`.
     pub overrides: Vec<String>,
-    /// The complete environment.
     pub environment: Environment,
 }
 
@@ -97,26 +95,19 @@ pub struct Chosen {
 /// A bench target and the package it belongs to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Discovered {
-    /// The target.
     pub target: BenchTarget,
-    /// The id of its package in cargo's messages.
     pub package_id: String,
     /// The package specification for cargo's command line.
     pub package_spec: String,
     /// The directory of its package, where its benchmarks run.
     pub package_root: PathBuf,
-    /// The file of its source.
     pub source_path: PathBuf,
-    /// The required features of the target.
     pub required_features: Vec<String>,
-    /// The attributes of its source.
     pub source: SourceAttributes,
-    /// True if it is an example, which is a program too.
     pub is_example: bool,
 }
 
 impl Discovered {
-    /// True if it has benchmarks only with some features.
     pub fn needs_features(&self) -> bool {
         !self.required_features.is_empty() || !self.source.features.is_empty()
     }
@@ -232,7 +223,6 @@ fn moved(spec: String, source: &Path, worktree: &Path) -> String {
     }
 }
 
-/// The cargo subcommand for the chosen targets.
 const fn subcommand(chosen: &Chosen) -> &'static [&'static str] {
     if chosen.programs { &["build"] } else { &["bench", "--no-run"] }
 }

@@ -14,16 +14,12 @@ use std::{
 use super::{cache_dirs::CacheDirs, compilation::Compilation, files};
 use crate::error::{Context, Exit, Result};
 
-/// The kind of a cache entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum EntryKind {
     /// A version's files.
     Checkout,
-    /// A compilation with its target dir.
     Compilation,
-    /// One build.
     Build,
-    /// The result of a reproducibility check.
     Reproducibility,
     /// A lock file for versions without one.
     Lock,
@@ -47,10 +43,8 @@ impl fmt::Display for EntryKind {
     }
 }
 
-/// An entry of the cache.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CacheEntry {
-    /// The kind of the entry.
     pub kind: EntryKind,
     /// Its directory or file.
     pub path: PathBuf,
@@ -60,7 +54,6 @@ pub struct CacheEntry {
     pub idle: Duration,
 }
 
-/// The limits of the cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Entries that are idle for longer are removed.
@@ -79,7 +72,6 @@ impl Default for Limits {
 /// The removed entries, and what is left.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pruned {
-    /// The number of entries.
     pub entries: usize,
     /// Their total size in bytes.
     pub size: u64,
@@ -165,7 +157,6 @@ fn idle(path: &Path, now: SystemTime) -> Duration {
         .unwrap_or_default()
 }
 
-/// The entries that exceed the limits.
 pub fn superfluous(mut entries: Vec<CacheEntry>, limits: Limits) -> Vec<CacheEntry> {
     entries.sort_by_key(|entry| Reverse(entry.idle));
     let mut left: u64 = entries.iter().map(|entry| entry.size).sum();

@@ -105,7 +105,6 @@ impl BuildEnv<'_> {
         })
     }
 
-    /// True if no version was ever compiled.
     pub fn has_compiled_nothing(&self) -> bool {
         homes(&self.cache_dirs.compilations(), "").next().is_none()
     }
@@ -742,13 +741,10 @@ fn this_session() -> String {
 pub struct SlowTargets {
     /// The value of `lto` in the profile.
     pub lto: &'static str,
-    /// Their names.
     pub names: BTreeSet<String>,
 }
 
-/// A version that is not compiled yet.
 pub struct Uncompiled {
-    /// Its workspace.
     pub workspace: Workspace,
     /// The bench targets that would be compiled, with the ids of their packages.
     pub targets: Vec<(BenchTarget, String)>,
@@ -764,7 +760,6 @@ pub(super) struct WantedTarget {
     same_files: String,
     /// The end of the keys of all compilations with these bench targets.
     filter: String,
-    /// The name of its directory.
     pub(super) key: String,
 }
 
@@ -774,10 +769,8 @@ pub const PARTS: [&str; 3] = ["target", RECIPES, wrapper::SHIMS];
 /// The file with what a compilation has read of its checkout, in its directory.
 const READ: &str = "read.json";
 
-/// The directory with the link recipes.
 const RECIPES: &str = "recipes";
 
-/// A compilation in progress.
 pub(super) struct Job<'a> {
     pub(super) source: Source<'a>,
     pub(super) context: CargoContext,

@@ -26,7 +26,6 @@ use crate::{
 /// The variable with a program that runs rustc, or does not run it if it has the result already.
 const RUSTC_WRAPPER: &str = "RUSTC_WRAPPER";
 
-/// The time of one compilation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CompileTime {
     /// From the start of cargo to its end.

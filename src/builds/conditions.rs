@@ -32,17 +32,13 @@ const LINKING: [&str; 2] = ["cc", "ld"];
 /// starts, so that it also describes an interrupted compilation.
 const TOOLS_FILE: &str = "tools.json";
 
-/// A build script that was run.
 pub struct Script {
-    /// The directory of its package.
     pub package: PathBuf,
-    /// The directory for its output.
     pub out_dir: PathBuf,
 }
 
 /// Where a compilation finds its files.
 pub struct Places<'a> {
-    /// The target dir.
     pub target: &'a Path,
     /// The directory in which cargo starts rustc for the packages of the workspace.
     pub workspace: &'a Path,
@@ -54,7 +50,6 @@ pub struct Places<'a> {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tools(BTreeMap<String, Option<InputFile>>);
 
-/// The conditions of one compilation.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Conditions {
     /// The variables that build scripts and crates read, with hashes of their values; `None` if unset.
@@ -101,7 +96,6 @@ impl Tools {
         self
     }
 
-    /// Names and digests.
     fn identity(&self) -> String {
         let digest = |file: &Option<InputFile>| file.as_ref().map(InputFile::digest);
         let tools: Vec<_> = self.0.iter().map(|(name, file)| (name, digest(file))).collect();

@@ -31,7 +31,6 @@ pub struct ConfiguredVariable {
     pub force: bool,
 }
 
-/// The config files outside of one repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigFiles {
     /// The files above the user's repository, farthest first, which cargo does not find from a checkout elsewhere.

@@ -27,11 +27,8 @@ const BY_OWN: &str = "default";
 /// The name of the executable by another linker.
 const BY_OTHER: &str = "default-by-other";
 
-/// A link in the linker's default order.
 pub struct DefaultLink {
-    /// The executable.
     pub executable: Vec<u8>,
-    /// The linker's map of the link.
     pub map: String,
 }
 
@@ -91,7 +88,6 @@ impl DefaultLink {
         Ok(link)
     }
 
-    /// The functions of the executable.
     pub fn kept(&self, recipe: &Recipe) -> Result<Vec<LinkedFunction>> {
         elf::kept_functions(&self.executable).map_err(|error| unreadable(recipe, &error))
     }
@@ -108,13 +104,9 @@ fn unreadable(recipe: &Recipe, error: &Unreadable) -> Error {
         .hint("rbench supports executables for x86-64 and aarch64 Linux")
 }
 
-/// An executable and its functions.
 pub struct ListedExecutable {
-    /// The file.
     pub path: PathBuf,
-    /// The digest of everything that it loads.
     pub program: Digest,
-    /// Its functions, in the order of addresses.
     pub functions: Vec<LinkedFunction>,
     /// A directory for cached data about it.
     pub home: PathBuf,
@@ -181,7 +173,6 @@ fn other_inputs(map: &str, known: &[(String, Vec<u8>)]) -> Vec<(String, Vec<u8>)
     others.into_iter().filter_map(read).collect()
 }
 
-/// The inputs of a link, as names and contents.
 pub fn read_inputs(recipe: &Recipe) -> Result<Vec<(String, Vec<u8>)>> {
     let read = |path: &Path| {
         let what = || format!("cannot read the link input {}", path.display());

@@ -71,19 +71,16 @@ impl Environment {
         Self { variables }
     }
 
-    /// Sets a variable.
     pub fn set(&mut self, name: &str, value: impl Into<OsString>) {
         self.remove(name);
         self.variables.push((name.into(), value.into()));
         self.variables.sort();
     }
 
-    /// Removes a variable.
     pub fn remove(&mut self, name: &str) {
         self.variables.retain(|(other, _)| other != name);
     }
 
-    /// The value of a variable.
     pub fn get(&self, name: &str) -> Option<&OsStr> {
         self.variables.iter().find(|(other, _)| other == name).map(|(_, value)| value.as_os_str())
     }

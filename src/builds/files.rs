@@ -86,7 +86,6 @@ pub fn remove_leftovers(directory: &Path) {
     }
 }
 
-/// The modification time of a file.
 pub fn modified(path: &Path) -> Result<SystemTime> {
     fs::metadata(path)
         .and_then(|metadata| metadata.modified())
@@ -103,7 +102,6 @@ pub fn remove_directory(path: &Path) -> Result<()> {
     }
 }
 
-/// Creates a directory and its parents.
 pub fn create_directory(path: &Path) -> Result<()> {
     fs::create_dir_all(path)
         .context(Exit::Build, || format!("cannot create the directory {}", path.display()))

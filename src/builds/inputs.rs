@@ -62,7 +62,6 @@ impl InputFile {
         self.digest
     }
 
-    /// Its path.
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -15,7 +15,6 @@ impl KeyMaker {
         maker
     }
 
-    /// Adds a part.
     pub fn add(&mut self, name: &str, value: &[u8]) -> &mut Self {
         for bytes in [name.as_bytes(), value] {
             self.hasher.update(&(bytes.len() as u64).to_le_bytes());
@@ -24,7 +23,6 @@ impl KeyMaker {
         self
     }
 
-    /// Adds a path.
     pub fn add_path(&mut self, name: &str, path: &Path) -> &mut Self {
         self.add(name, path.as_os_str().as_encoded_bytes())
     }

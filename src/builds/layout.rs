@@ -110,7 +110,6 @@ const PHASES: [u64; 4] = [0, 16, 32, 48];
 /// The size of a cache line, in bytes.
 const BOUNDARY: u64 = 64;
 
-/// A position in the order of functions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Position {
     rank: u64,
@@ -251,7 +250,6 @@ pub struct Plan {
     slots: Vec<Slot>,
     /// The start of sections, if it must be the same as in other versions.
     frame: Frame,
-    /// The architecture of the code.
     pub architecture: Architecture,
 }
 
@@ -261,7 +259,6 @@ impl Default for Plan {
     }
 }
 
-/// The plan for a single version.
 pub fn plan(placeable: &PlaceableFunctions) -> Plan {
     let mut slots = slots(&[&placeable.functions]);
     Plan {
@@ -424,7 +421,6 @@ struct Slot {
     pub own: Option<OwnSection>,
 }
 
-/// A function in one version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct OwnSection {
     /// Its symbol, exactly as the linker sees it.

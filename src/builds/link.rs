@@ -39,14 +39,10 @@ const LAYOUT_VERSION: &str = "layout v4";
 /// The description of a complete build. It is written last, so its presence marks completeness.
 const RECORD: &str = "build.json";
 
-/// One executable of a version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkedBuild {
-    /// The seed of its layout.
     pub seed: LayoutSeed,
-    /// The executable.
     pub executable: PathBuf,
-    /// The stored description.
     pub record: BuildRecord,
     /// True if it was linked by this process.
     pub fresh: bool,
@@ -79,7 +75,6 @@ impl LinkedBuild {
         PlacementRules { functions, options: placing(&self.options) != placing(&other.options) }
     }
 
-    /// The addresses of its functions.
     pub fn placement(&self) -> Result<Placement> {
         let what = || format!("cannot read {}", self.executable.display());
         let bytes = fs::read(&self.executable).context(Exit::Build, what)?;
@@ -99,7 +94,6 @@ impl LinkedBuild {
     }
 }
 
-/// The stored description of a build.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BuildRecord {
     /// The digest of its loadable sections, and of its compilation's shared libraries.
@@ -108,12 +102,10 @@ pub struct BuildRecord {
     file: Digest,
     /// The size of the file in bytes.
     pub size: u64,
-    /// The time for arranging and linking, in microseconds.
     pub microseconds: u64,
 }
 
 impl BuildRecord {
-    /// The time for arranging and linking.
     pub fn took(&self) -> Duration {
         Duration::from_micros(self.microseconds)
     }
@@ -122,11 +114,9 @@ impl BuildRecord {
 /// A bench target that is ready to be linked with any layout.
 #[derive(Debug)]
 pub struct Linkable {
-    /// The bench target.
     pub target: BenchTarget,
     recipe: Recipe,
     linker: Linker,
-    /// The layout that its builds get.
     pub layout: Layout,
     /// The functions that the layout places by name, if it does.
     placeable: Option<Arc<PlaceableFunctions>>,

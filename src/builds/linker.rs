@@ -10,14 +10,12 @@ use crate::{error::Result, model::Layout, process::sandbox::Task};
 pub enum Family {
     /// LLVM's linker, with its major version.
     Lld(u32),
-    /// mold.
     Mold,
     /// GNU ld, gold, Apple's, Microsoft's and other linkers.
     Other,
 }
 
 impl Family {
-    /// True if the linker can make this layout.
     pub const fn can(self, layout: Layout) -> bool {
         match (self, layout) {
             (_, Layout::Default | Layout::Rehashed)
@@ -40,7 +38,6 @@ impl Family {
     }
 }
 
-/// The additions to a recipe for one link.
 #[derive(Debug, Default)]
 pub struct Arrangement {
     /// Options for the linker itself, not for the driver in front of it.
@@ -49,21 +46,17 @@ pub struct Arrangement {
     pub files: Vec<(String, Vec<u8>)>,
 }
 
-/// An additional argument of the link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LinkerOption {
     /// A flag without a file.
     Flag(String),
     /// A flag followed directly by one of the files.
     WithFile(String, String),
-    /// One of the files as an input.
     Input(String),
 }
 
-/// The linker that makes a recipe's links.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Linker {
-    /// The kind of linker.
     pub family: Family,
     /// The first line of its `--version`.
     pub version: String,
@@ -103,7 +96,6 @@ impl Linker {
         Ok(None)
     }
 
-    /// True if this is the linker that the user chose.
     pub fn is_the_users(&self) -> bool {
         self.instead.is_empty()
     }

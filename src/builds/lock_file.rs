@@ -22,9 +22,7 @@ use crate::{
 
 const NAME: &str = "Cargo.lock";
 
-/// The lock file of a checkout.
 pub struct LockFile {
-    /// Its path.
     pub path: PathBuf,
     /// True if rbench added it because the version has none.
     pub is_added: bool,

@@ -67,7 +67,6 @@ pub struct PackingPlaces<'p> {
     pub staging: &'p Path,
     /// The directory of compilations and linkers on the other machine.
     pub storage: &'p Path,
-    /// Its path in the pack.
     pub in_pack: &'p Path,
 }
 
@@ -163,7 +162,6 @@ impl BuildEnv<'_> {
     }
 }
 
-/// A compilation that is packed.
 struct Packing<'p> {
     build_env: &'p BuildEnv<'p>,
     compilation: &'p Compilation,
@@ -174,7 +172,6 @@ struct Packing<'p> {
 }
 
 impl Packing<'_> {
-    /// Adds a file of the compilation, by its path in there.
     fn add(&mut self, path: &Path, source: &Path) -> Result<()> {
         self.packed.push(self.places.file(&self.below.join(path), source)?);
         Ok(())
@@ -254,7 +251,6 @@ impl Packing<'_> {
         Ok(())
     }
 
-    /// LLD, by which the builds of a recipe are linked.
     fn lld(&self, recipe: &Recipe, what: &str) -> Result<Linker> {
         let sysroot = &self.compilation.record.sysroot;
         let linker = Linker::for_layout(recipe, Layout::SameAddress, sysroot)?;
@@ -372,7 +368,6 @@ impl Reproduced {
         read().context(Exit::Build, || format!("{what}: cannot read what LLD recorded"))
     }
 
-    /// Reads the archive that LLD wrote.
     fn unpack(archive: impl Read, into: &Path) -> io::Result<Self> {
         let (mut arguments, mut inputs) = (None, BTreeSet::new());
         for entry in tar::Archive::new(archive).entries()? {

@@ -56,7 +56,6 @@ pub struct PlaceableFunction {
 /// The functions of an executable that the linker can place at any address, and the rest of its contents.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlaceableFunctions {
-    /// The functions.
     pub functions: Vec<PlaceableFunction>,
     /// The number of bytes of code that cannot be moved, at most.
     pub fixed: u64,
@@ -67,7 +66,6 @@ pub struct PlaceableFunctions {
 }
 
 impl PlaceableFunctions {
-    /// The architecture of the code.
     pub fn architecture(&self) -> Architecture {
         if self.is_x86_64 { Architecture::X86_64 } else { Architecture::Aarch64 }
     }
@@ -82,15 +80,12 @@ impl PlaceableFunctions {
     }
 }
 
-/// The cached data of a link.
 #[derive(Serialize, Deserialize)]
 struct PlaceableCache {
     rules: u32,
-    /// The linker's version.
     linker: String,
     /// The recipe's arguments, with copies in place of inputs with ambiguous symbols.
     arguments: Vec<String>,
-    /// These copies.
     copies: Vec<InputFile>,
     functions: PlaceableFunctions,
 }

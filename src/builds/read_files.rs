@@ -46,7 +46,6 @@ impl ReadFiles {
         Some(Self { read: digested.collect::<Option<_>>()?, names: names(&all) })
     }
 
-    /// True if all that was read is the same in this checkout.
     pub fn are_in(&self, checkout: &Path) -> bool {
         let is_same = |(path, known): (&PathBuf, &Digest)| {
             files::content_digest(&checkout.join(path)) == Some(*known)
@@ -61,7 +60,6 @@ fn is_marked_unread(found: &fs::Metadata) -> bool {
     found.atime() == 0 && found.atime_nsec() == 0
 }
 
-/// True for files in the directory of git.
 fn is_of_git(path: &Path) -> bool {
     path.components().any(|part| part.as_os_str() == ".git")
 }
@@ -84,7 +82,6 @@ mod tests {
 
     use super::*;
 
-    /// A checkout as it is written, of these files.
     fn checkout(files: &[(&str, &str)]) -> tempfile::TempDir {
         let directory = tempfile::tempdir().unwrap();
         for (path, text) in files {

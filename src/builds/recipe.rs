@@ -40,9 +40,7 @@ pub struct Recipe {
     /// Its arguments, without response files and without `-o`; temporary inputs point into the
     /// recipe's own directory.
     pub arguments: Vec<String>,
-    /// The output file, as rustc named it.
     pub output: PathBuf,
-    /// The directory it ran in.
     pub directory: PathBuf,
     /// The variables that linkers read.
     pub environment: Vec<(String, String)>,

@@ -28,7 +28,6 @@ pub struct Reproducibility {
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct CachedResult {
-    /// The bench targets that were compiled twice.
     targets: BTreeSet<BenchTarget>,
     /// The link inputs that differed, by file name; empty if nothing that is loaded did.
     differing: BTreeSet<String>,

@@ -68,12 +68,9 @@ pub fn ignored_of<'m>(ignored: &'m [String], cargo_args: &[String]) -> Vec<&'m s
     keys.filter(is_given).collect()
 }
 
-/// An executable that cargo made.
 #[derive(Debug)]
 pub struct Executable {
-    /// The id of the package.
     pub package: String,
-    /// The name of the target.
     pub target: String,
     /// True for a program, false for a bench target.
     pub is_program: bool,

@@ -77,7 +77,6 @@ fn successful(
         .hint(format!("the command was: {}", shown_with(command, ""))))
 }
 
-/// The error for a tool that could not be started.
 pub fn cannot_start(program: &OsStr, error: &io::Error, what: String) -> Error {
     let failure = Error::new(Exit::Build, what)
         .cause(format!("cannot start `{}`: {error}", program.display()));

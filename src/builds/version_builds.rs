@@ -17,27 +17,20 @@ use crate::{
     model::{BenchTarget, Layout, LayoutSeed, Strategy, TargetFilter},
 };
 
-/// A request for builds of a version.
 #[derive(Clone, Debug)]
 pub struct BuildRequest {
-    /// The filter with which the bench targets were compiled.
     pub filter: TargetFilter,
     /// The targets to link; all if absent.
     pub only: Option<BTreeSet<BenchTarget>>,
-    /// The layout of functions.
     pub layout: Layout,
-    /// The strategy for making builds that differ.
     pub strategy: Strategy,
-    /// The layout seeds; each gives one build.
     pub seeds: Vec<LayoutSeed>,
 }
 
-/// The builds of a version.
 #[derive(Clone, Debug)]
 pub struct VersionBuilds {
     /// The strategy that was used; never `auto`.
     pub strategy: Strategy,
-    /// The reason for this strategy.
     pub reason: String,
     /// The compilations: one for all builds, or one for each.
     pub compilations: Vec<Compilation>,
@@ -45,19 +38,15 @@ pub struct VersionBuilds {
     pub targets: Vec<TargetBuilds>,
 }
 
-/// The builds of one bench target.
 #[derive(Clone, Debug)]
 pub struct TargetBuilds {
-    /// The target.
     pub target: BenchTarget,
     /// The actual layout; another than the requested one if that is impossible.
     pub layout: Layout,
-    /// Its builds, in the order of the seeds.
     pub builds: Vec<LinkedBuild>,
 }
 
 impl VersionBuilds {
-    /// The builds of a bench target.
     pub fn target(&self, target: &BenchTarget) -> Option<&TargetBuilds> {
         self.targets.iter().find(|builds| builds.target == *target)
     }
@@ -128,7 +117,6 @@ impl TargetBuilds {
     }
 }
 
-/// A version with its compilation.
 pub type Compiled<'a> = (Source<'a>, &'a Compilation);
 
 impl BuildEnv<'_> {
@@ -192,7 +180,6 @@ impl BuildEnv<'_> {
         Ok(builds)
     }
 
-    /// Links all builds of each version from its one compilation.
     fn relink(
         &self,
         versions: &[Compiled<'_>],

@@ -127,7 +127,6 @@ fn codegen_option(argument: &str) -> Option<&str> {
 /// Passes the directory of recipes to the shim.
 pub const RECIPES_VARIABLE: &str = "RBENCH_RECIPES";
 
-/// The default linker of a target.
 const DEFAULT_LINKER: &str = "cc";
 
 /// Runs as the linker of one bench target or program: records its link recipe, then runs the real linker.
@@ -182,7 +181,6 @@ fn without_version(arguments: &[OsString], package: &OsStr) -> Vec<OsString> {
     replaced.collect()
 }
 
-/// Each argument, with the previous one.
 fn with_flags(arguments: &[OsString]) -> impl Iterator<Item = (&str, &OsString)> {
     let before = arguments.iter().map(|flag| flag.to_str().unwrap_or_default());
     std::iter::once("").chain(before).zip(arguments)
@@ -192,7 +190,6 @@ fn with_flags(arguments: &[OsString]) -> impl Iterator<Item = (&str, &OsString)>
 /// symbol, so a path would make symbols depend on rbench's directory.
 pub const WRAPPER: &str = "cargo-rbench-rustc";
 
-/// The name of the supervisor of cargo.
 pub const SUPERVISOR: &str = "cargo-rbench-supervisor";
 
 /// The directory of the linker shims, below the wrapper's.
@@ -202,7 +199,6 @@ pub const SHIMS: &str = "cargo-rbench-linkers";
 /// it assumes the target's default.
 const DEFAULT_SHIM: &str = "cargo-rbench-linker";
 
-/// The role in which this process was started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// `cargo rbench …`, by a user.
@@ -264,7 +260,6 @@ pub fn install_shim(directory: &Path, linker: Option<&Path>) -> Result<PathBuf> 
     Ok(shim)
 }
 
-/// The path of this executable.
 pub fn this_executable() -> Result<PathBuf> {
     let path = std::env::current_exe()
         .context(Exit::Build, || "cannot find the executable of rbench itself")?;

@@ -68,7 +68,6 @@ impl Comparisons {
         }
     }
 
-    /// The comparison with the base, and that with a release.
     pub(super) fn both(&self) -> impl Iterator<Item = &Comparison> {
         std::iter::once(&self.with_base).chain(&self.also_base)
     }
@@ -172,7 +171,6 @@ impl Comparison {
         Counts::count(rows.map(|row| row.verdict), others)
     }
 
-    /// The names of all benchmarks.
     pub(super) fn names(&self) -> Names<'_> {
         let compared = self.benchmarks.iter().map(|row| &row.benchmark);
         let removed = self.removed.iter().map(|one| &one.benchmark);

@@ -9,32 +9,23 @@ use serde_json::Value;
 use super::{comparison::is_hash, page::Links};
 use crate::error::{Context as _, Error, Exit, Result};
 
-/// A CI service.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Provider {
-    /// GitHub Actions.
     Github,
-    /// GitLab CI.
     Gitlab,
-    /// No known service.
     #[default]
     None,
 }
 
-/// The base that the head is compared with.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Base {
-    /// This commit.
     Commit(String),
     /// The commit where the head left a branch; if the branch is missing, where it left this
     /// commit.
     MergeBase {
-        /// The name of the branch.
         branch: String,
-        /// A commit on it.
         tip: Option<String>,
     },
-    /// The parent of the head.
     Parent,
     /// Unknown: the event names none.
     #[default]
@@ -48,19 +39,16 @@ pub struct CiEnvironment {
     pub provider: Provider,
     /// The commit to compare; `None` if only flags can name it.
     pub head: Option<String>,
-    /// The base to compare it with.
     pub base: Base,
     /// The repository: OWNER/NAME, or the number of the project.
     pub project: Option<String>,
     /// The number of the pull request.
     pub request: Option<u64>,
-    /// The address of the API.
     pub api: Option<String>,
     /// The file of the step's summary.
     pub summary: Option<PathBuf>,
     /// The file of the step's outputs.
     pub outputs: Option<PathBuf>,
-    /// Links to the run.
     pub links: Links,
     /// The commit of the run that this job follows.
     followed: Option<String>,
@@ -98,10 +86,8 @@ pub fn is_job(variable: impl Fn(&str) -> Option<String>) -> bool {
 }
 
 impl Provider {
-    /// Every service.
     pub const ALL: [Self; 3] = [Self::Github, Self::Gitlab, Self::None];
 
-    /// Detects the service by its variables.
     pub fn detect(variable: impl Fn(&str) -> Option<String>) -> Self {
         let is_set = |name| variable(name).is_some_and(|value| value == "true");
         if is_set("GITHUB_ACTIONS") {
@@ -147,7 +133,6 @@ impl Provider {
 }
 
 impl CiEnvironment {
-    /// Reads the variables of a service.
     pub fn read(
         provider: Provider,
         variable: impl Fn(&str) -> Option<String>,

@@ -88,7 +88,6 @@ impl Links {
         Some(text.then(" set the label ").name(label))
     }
 
-    /// The links in brackets.
     pub(super) fn text(&self) -> String {
         let links = [("run", &self.run), ("history", &self.site)].into_iter();
         let links: Vec<String> = links
@@ -285,7 +284,6 @@ pub fn marker(name: &str) -> String {
 /// The comment to post or to update.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Comment {
-    /// The full text.
     pub body: String,
     /// The text to post if the full one is refused.
     pub short: String,
@@ -294,7 +292,6 @@ pub struct Comment {
 }
 
 impl Comment {
-    /// The comment on a comparison.
     pub fn compose(comparison: &Comparisons, exit: Exit, name: &str, links: &Links) -> Self {
         let marker = marker(name);
         let title = if name == "default" { String::new() } else { format!("**{name}**\n\n") };

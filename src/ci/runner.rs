@@ -24,10 +24,8 @@ pub const MOST_ANNOTATIONS: usize = 10;
 /// The maximum length of a message, in characters.
 const LONGEST: usize = 1_000;
 
-/// The severity of an annotation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
-    /// Makes the job fail.
     Error,
     /// Does not make the job fail.
     Warning,
@@ -36,13 +34,10 @@ pub enum Level {
 /// A message for the runner. Its text is exactly one command, whatever its parts contain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Annotation {
-    /// The severity.
     pub level: Level,
     /// The source line where it is shown.
     pub place: Option<Definition>,
-    /// The heading.
     pub title: String,
-    /// The text.
     pub message: String,
 }
 
@@ -174,7 +169,6 @@ pub fn outputs(result: Result<&Comparisons, &Error>, exit: Exit, report: &Path) 
 /// A line of the source, by its path in the repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Definition {
-    /// The path of the file.
     pub path: String,
     /// The line, from 1.
     pub line: u32,

@@ -70,7 +70,6 @@ pub fn run(args: &AcceptArgs) -> Result<Exit> {
 struct FoundChange {
     /// The base of the comparison, in hex.
     base: String,
-    /// The regressions: one row for each metric.
     rows: Vec<DecidedRow>,
 }
 

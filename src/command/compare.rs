@@ -304,7 +304,6 @@ pub fn report(outcome: Outcome, policy: ExitPolicy, args: &CompareArgs) -> Compa
     ComparisonReport::new(outcome, policy, args.command_line()).explaining_all(args.reasons)
 }
 
-/// The policy that maps verdicts to the exit code.
 pub fn policy(project: &Project, args: &VerdictArgs) -> ExitPolicy {
     let fail_on = args.fail_on.unwrap_or_default();
     let metrics = deciding(&project.file, fail_on.metric());

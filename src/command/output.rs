@@ -20,7 +20,6 @@ use crate::{
 
 /// The destinations of a report. Make it before measuring: it checks the files.
 pub struct Output<'p> {
-    /// The format on standard output.
     format: Format,
     files: OutputFiles<'p>,
 }

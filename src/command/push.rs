@@ -81,7 +81,6 @@ fn push(
     Experiments { archive, verdicts }.send(&mut *documents, place, console)
 }
 
-/// Opens the database at an address for the experiments of a project.
 pub fn open_database(
     project: &Project,
     address: &Address,
@@ -100,7 +99,6 @@ fn identity(repository: &Repository) -> Result<String> {
     repository.identity()
 }
 
-/// The experiments of a project, to be sent.
 struct Experiments<'p> {
     archive: Archive<'p>,
     verdicts: VerdictSettings,

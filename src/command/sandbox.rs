@@ -30,7 +30,6 @@ const ACCESS: [&str; 7] = [
 /// The processes above this one whose variables count.
 const PARENTS: usize = 16;
 
-/// The reason for the sandbox.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Reason {
     /// `--sandbox`.
@@ -63,7 +62,6 @@ pub fn decide(cli: &Cli) -> Result<Option<String>> {
     Ok(Some(format!("sandbox: {} ({})", state.words(), reason.words())))
 }
 
-/// The sandbox of this kernel, turned on.
 pub fn state_with(namespaces: Namespaces) -> SandboxState {
     SandboxState::On {
         landlock: landlock_version().unsigned_abs(),
@@ -153,14 +151,12 @@ fn variables() -> BTreeSet<String> {
     names
 }
 
-/// The process that started another one.
 fn parent(process: &str) -> Option<String> {
     let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("PPid:"))?;
     Some(line.trim().to_owned()).filter(|parent| parent != "0")
 }
 
-/// The places that the environment names.
 fn places(variable: impl Fn(&str) -> Option<std::ffi::OsString>) -> Places {
     let path = |name: &str| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let home = path("HOME");

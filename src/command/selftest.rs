@@ -78,7 +78,6 @@ struct Selftest<'a> {
     session: Session<'a>,
     console: &'a Console,
     verdicts: VerdictSettings,
-    /// The version that is compared with itself.
     version: Version,
     versions: [Version; 2],
     measured: Vec<Benchmark>,

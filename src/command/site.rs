@@ -38,7 +38,6 @@ const MOST_TOGETHER: usize = 300;
 /// The file that marks a directory as one that this command wrote.
 const MARKER: &str = ".rbench-site";
 
-/// The directories of pages.
 const HISTORY: &str = "history";
 const COMPARE: &str = "compare";
 

@@ -11,7 +11,6 @@ use crate::{
     verdict::{DecidedRow, Verdict},
 };
 
-/// The accepted slowdowns of a project.
 pub struct Acceptances<'p> {
     /// The repository that contains the commits of the entries.
     pub repository: &'p Repository,
@@ -19,7 +18,6 @@ pub struct Acceptances<'p> {
 }
 
 impl<'p> Acceptances<'p> {
-    /// Reads the accepted slowdowns of a project.
     pub fn read(project: &'p Project) -> Result<Self> {
         let file = project.accepted()?;
         Ok(Self { repository: &project.repository, file })

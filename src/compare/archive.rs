@@ -15,9 +15,7 @@ use crate::{
 
 /// The stored results and the accepted slowdowns of a project.
 pub struct Archive<'a> {
-    /// The results.
     pub store: Store<'a>,
-    /// The accepted slowdowns.
     pub acceptances: Acceptances<'a>,
     /// Writes the commands that hints suggest.
     pub command_line: Rc<dyn CommandLine>,

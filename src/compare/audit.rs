@@ -14,17 +14,13 @@ use crate::{
 
 /// The skipped benchmarks of a comparison, and what may be spent on measuring some of them.
 pub struct Audit<'e> {
-    /// The runner that measures.
     pub runner: &'e Runner<'e>,
     /// Base and head.
     pub versions: &'e [ListedVersion; 2],
-    /// The skipped benchmarks with their reasons.
     pub skipped: &'e [(Benchmark, SkipReason)],
     /// The settings of verdicts, in timed metrics.
     pub verdicts: &'e VerdictSettings,
-    /// The time that is left.
     pub left: Duration,
-    /// Receives the progress.
     pub observer: &'e dyn Observer,
 }
 

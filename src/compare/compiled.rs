@@ -33,9 +33,7 @@ use crate::{
 pub struct CompiledRequest<'r> {
     /// Base and head.
     pub versions: [&'r Version; 2],
-    /// The bench targets and programs.
     pub filter: &'r TargetFilter,
-    /// The settings of the verdicts, in metrics of compilations.
     pub verdicts: &'r VerdictSettings,
     /// The numbers of pairs of compilations after which times are analysed.
     pub analyses: InterimAnalyses,
@@ -145,7 +143,6 @@ type Pairs = Vec<[CompileTime; 2]>;
 struct Times<'t> {
     request: &'t CompiledRequest<'t>,
     timed: [TimedCompilation<'t>; 2],
-    /// What the rows are about.
     benchmark: Benchmark,
     undecided: Vec<Undecided>,
     /// The time of the first compilation of both versions, with that of their dependencies.

@@ -14,21 +14,15 @@ use crate::{
     verdict::{DecidedRow, DecidedStage, Results, VersionRef},
 };
 
-/// Counted measurements of a comparison.
 pub struct Counts<'e> {
-    /// The runner that executes.
     pub runner: &'e Runner<'e>,
-    /// The counter.
     pub counter: Counter,
     /// Base and head.
     pub versions: &'e [ListedVersion; 2],
-    /// The benchmarks to count.
     pub measured: &'e [Benchmark],
-    /// The skipped benchmarks with their reasons.
     pub unmeasured: &'e [(Benchmark, SkipReason)],
     /// The settings of their verdicts, in counted metrics.
     pub verdicts: &'e VerdictSettings,
-    /// Receives the progress.
     pub observer: &'e dyn Observer,
 }
 

@@ -121,7 +121,6 @@ pub struct KnownBroken {
 }
 
 impl KnownBroken {
-    /// Reads the experiments with the settings of a runner.
     pub fn read(runner: &Runner<'_>) -> Result<Self> {
         let wanted = runner.plan(Vec::new(), &[]);
         let mut experiments = runner.store.experiments()?;

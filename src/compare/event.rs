@@ -8,12 +8,10 @@ use crate::{
     verdict::{Counts, DecidedRow, ProvisionalRow},
 };
 
-/// A progress event of a comparison.
 #[derive(Clone, Copy)]
 pub enum Event<'e> {
     /// The measurements are planned and start next.
     Planned {
-        /// The outline of the measurements.
         outline: &'e Outline,
         /// True if flagged benchmarks are confirmed on fresh builds.
         confirms: bool,
@@ -22,7 +20,6 @@ pub enum Event<'e> {
     SizesDecided(&'e [DecidedRow]),
     /// Both versions are compiled again, to decide on the time of compiling.
     CompilationsPlanned {
-        /// The metrics.
         metrics: &'e str,
         /// The numbers of compilations of each version after which it is analysed.
         analyses: InterimAnalyses,
@@ -37,32 +34,26 @@ pub enum Event<'e> {
     ConfirmingCompilations {
         /// The number of compilations of each version.
         count: usize,
-        /// The time of all.
         time: Duration,
     },
     /// Some benchmarks of both versions are skipped: they execute and read nothing that differs.
     Unaffected {
         /// The number of skipped benchmarks.
         not_measured: usize,
-        /// The number of all benchmarks.
         of: usize,
     },
-    /// Everything to be measured is already stored.
     AlreadyMeasured,
     /// Each bench target takes long to compile, so some are compared before the others are compiled.
     ByTarget {
-        /// The number of bench targets.
         benches: usize,
         /// The setting of the profile that makes it long.
         lto: &'e str,
     },
     /// Some of them are decided.
     TargetsCompared {
-        /// Their names.
         benches: &'e [String],
         /// The number of bench targets that are decided so far.
         done: usize,
-        /// The number of all.
         of: usize,
         /// The numbers of their verdicts.
         counts: &'e Counts,
@@ -89,16 +80,12 @@ pub enum Event<'e> {
     },
     /// Flagged benchmarks are measured again on fresh builds.
     Confirming {
-        /// The number of benchmarks.
         benchmarks: usize,
-        /// The seeds of the builds.
         seeds: &'e [LayoutSeed],
     },
     /// Skipped benchmarks are measured all the same.
     Auditing {
-        /// The number of benchmarks that are measured.
         measured: usize,
-        /// The number of skipped benchmarks.
         skipped: usize,
     },
     /// Benchmarks whose counts vary within a version are counted in more layouts and initial states.
@@ -107,14 +94,11 @@ pub enum Event<'e> {
         varying: usize,
         /// The number of counted benchmarks.
         of: usize,
-        /// The number of layouts.
         layouts: usize,
     },
     /// Changes of times or of instruction counts are explained by function.
     Explaining {
-        /// The name of what changed.
         what: &'static str,
-        /// The number of explained benchmarks.
         benchmarks: usize,
         /// The number of benchmarks that are left out because they changed less.
         left_out: usize,
@@ -127,7 +111,6 @@ pub enum Event<'e> {
 
 /// Receives the progress of comparisons and of their experiments.
 pub trait Observer: measure::Observer {
-    /// Handles an event.
     fn compare_event(&self, event: Event<'_>);
 
     /// True if provisional results are shown, which take time to compute.

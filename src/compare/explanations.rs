@@ -28,9 +28,7 @@ pub struct ExplainedBenchmark {
     pub base: Version,
     /// The other version.
     pub head: Version,
-    /// The benchmark.
     pub benchmark: Benchmark,
-    /// The changes of its functions.
     pub explanation: Explanation,
     /// The impact of the changes on it, including its set-up.
     pub impact: Impact,

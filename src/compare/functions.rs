@@ -12,7 +12,6 @@ use crate::{
 pub struct Functions(pub [Vec<(BenchTarget, FunctionSet)>; 2]);
 
 impl Functions {
-    /// Loads the functions of two listed versions.
     pub fn load(runner: &Runner<'_>, [base, head]: &[ListedVersion; 2]) -> Result<Self> {
         Ok(Self([runner.functions(base)?, runner.functions(head)?]))
     }

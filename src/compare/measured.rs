@@ -76,13 +76,11 @@ pub(super) fn compare_listed(
     Ok(outcomes)
 }
 
-/// A comparison in progress.
 struct PairMeasurement<'c, 's> {
     request: &'c Request,
     session: &'c Session<'s>,
     versions: &'c [ListedVersion; 2],
     verdicts: &'c VerdictSettings,
-    /// The experiments that are not finished yet.
     experiments: &'c mut Vec<StartedExperiment>,
 }
 

@@ -29,13 +29,11 @@ use crate::{
 pub struct Outcome {
     /// The version that the other is compared with.
     pub base: Version,
-    /// The version that gets the verdicts.
     pub head: Version,
     /// The commits and uncommitted files by which they differ.
     pub changes: VersionChanges,
     /// The compilers of base and head, if they differ.
     pub compilers: Option<[String; 2]>,
-    /// The criteria of the verdicts.
     pub criteria: Criteria,
     /// True in a job, where the base decides what a change must not decide about itself.
     pub base_decides: bool,
@@ -44,7 +42,6 @@ pub struct Outcome {
     /// The requested sample sizes, where no benchmark has its own; absent where nothing was
     /// measured, and for stored results, whose sample sizes are in [`stored`](Self::stored).
     pub sample_sizes: Option<SampleSizes>,
-    /// The machine that measured.
     pub machine: Option<Machine>,
     /// The state of the machine before the measurements, as a text for people.
     pub environment: Option<String>,
@@ -109,9 +106,7 @@ pub struct ComparedExperiment {
     /// Its identity in every store:
     /// [`StoredExperiment::identity`](crate::store::StoredExperiment::identity).
     pub identity: String,
-    /// The time when it started.
     pub started: SystemTime,
-    /// Its requested sample sizes.
     pub sample_sizes: SampleSizes,
 }
 

@@ -19,7 +19,6 @@ pub struct Request {
     pub versions: [Version; 2],
     /// The benchmarks to measure, among those that both versions have.
     pub benchmarks: Benchmarks,
-    /// The settings of the verdicts.
     pub verdicts: VerdictSettings,
     /// The rule that ends the measurements of an undecided benchmark.
     pub stopping: StoppingRule,
@@ -46,7 +45,6 @@ pub struct Request {
 pub enum Benchmarks {
     /// Those that execute or read something that differs between the versions.
     Affected,
-    /// All.
     All,
     /// These, without impact analysis.
     These(Vec<Benchmark>),

@@ -19,7 +19,6 @@ use crate::{
 pub struct Selection {
     /// The benchmarks that both versions have, in the head's order.
     pub common: Vec<Benchmark>,
-    /// The benchmarks to measure.
     pub measured: Vec<Benchmark>,
     /// The impact of the changes on each of the common benchmarks.
     impacts: Vec<Impact>,
@@ -87,7 +86,6 @@ impl Selection {
         self.measured.retain(|one| !benchmarks.contains(one));
     }
 
-    /// The impact of the changes on one of the common benchmarks.
     pub fn impact(&self, benchmark: &Benchmark) -> Option<&Impact> {
         let place = self.common.iter().position(|other| other == benchmark)?;
         self.impacts.get(place)

@@ -14,19 +14,15 @@ use crate::{
 /// The runner, and the versions that were listed so far. The project is locked while this value
 /// lives.
 pub struct Session<'a> {
-    /// The user's project.
     pub project: &'a Project,
-    /// The runner that measures.
     pub runner: Runner<'a>,
     /// The accepted slowdowns, if they are applied to regressions.
     pub acceptances: Option<Acceptances<'a>>,
     /// Disturbances of the machine before rbench kept it busy, if each comparison reports them.
     pub idle: Vec<Disturbance>,
-    /// Receives the progress.
     pub observer: &'a dyn Observer,
     /// Writes the commands that hints suggest.
     pub command_line: Rc<dyn CommandLine>,
-    /// The versions that were compiled and listed.
     listed: Vec<ListedVersion>,
 }
 
@@ -76,12 +72,10 @@ impl<'a> Session<'a> {
         Ok(&self.listed[self.listed.len() - 1])
     }
 
-    /// Adds a version that was listed otherwise.
     pub fn add(&mut self, listed: ListedVersion) {
         self.listed.push(listed);
     }
 
-    /// A version that was compiled and listed in this session.
     pub fn listed(&self, version: &Version) -> Option<&ListedVersion> {
         self.listed.iter().find(|listed| listed.version == *version)
     }

@@ -47,7 +47,6 @@ impl NamedSizes {
 }
 
 impl TargetSizes {
-    /// Compares the executable in base and head.
     pub(super) fn new(target: &BenchTarget, [base, head]: [&Sizes; 2]) -> Self {
         let named = |sums: fn(&Sizes) -> BTreeMap<String, u64>| {
             let (in_base, mut in_head) = (sums(base), sums(head));
@@ -72,7 +71,6 @@ impl TargetSizes {
     }
 }
 
-/// An executable, read.
 pub(super) struct Sizes {
     pub(super) target: BenchTarget,
     sections: SectionSizes,

@@ -22,13 +22,10 @@ use crate::{
 
 /// Timed measurements of a comparison: the inputs and limits of all stages.
 pub struct Stages<'e> {
-    /// The runner that measures.
     pub runner: &'e Runner<'e>,
     /// Base and head.
     pub versions: &'e [ListedVersion; 2],
-    /// The benchmarks to measure.
     pub measured: &'e [Benchmark],
-    /// The skipped benchmarks with their reasons.
     pub unmeasured: &'e [(Benchmark, SkipReason)],
     /// The settings of their verdicts, in timed metrics.
     pub verdicts: &'e VerdictSettings,
@@ -36,7 +33,6 @@ pub struct Stages<'e> {
     pub stopping: StoppingRule,
     /// The limit for the time of all measurements together, if any.
     pub budget: Option<Duration>,
-    /// Receives the progress.
     pub observer: &'e dyn Observer,
 }
 
@@ -296,7 +292,6 @@ impl<'e> Provisional<'e> {
         Self { stages, experiment, stage, pending: BTreeSet::new(), sent: Instant::now() }
     }
 
-    /// Notes that a benchmark has new measurements.
     fn measured(&mut self, benchmark: &Benchmark) -> Result<()> {
         /// People do not read faster, and the benchmarks wait for it.
         const LEAST: Duration = Duration::from_millis(250);
@@ -404,7 +399,6 @@ impl TimeSpent {
         Self { time: rows.iter().filter_map(time).sum(), builds }
     }
 
-    /// The time of one build of each version.
     fn per_build(self) -> Duration {
         self.time / self.builds.max(1)
     }

@@ -21,9 +21,7 @@ use crate::{
 pub struct StoredRequest {
     /// Base and head.
     pub versions: [Version; 2],
-    /// The benchmarks.
     pub benchmarks: Vec<Benchmark>,
-    /// The settings of the verdicts.
     pub verdicts: VerdictSettings,
     /// True to compare results of different machines, settings and compilers.
     pub ignore_environment: bool,

@@ -19,7 +19,6 @@ use crate::{
 const FROM_NOTHING: &str = "from 0";
 const NO_CEILING: &str = "any size";
 
-/// The contents of the file.
 #[derive(Clone, Debug, Default)]
 pub struct AcceptedToml {
     path: PathBuf,
@@ -31,11 +30,8 @@ pub struct AcceptedToml {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AcceptedEntry {
-    /// The package of the benchmark.
     pub package: String,
-    /// The name of its bench target.
     pub bench: String,
-    /// The id of the benchmark.
     pub benchmark: String,
     /// The metric that became worse.
     #[serde(deserialize_with = "metric")]
@@ -80,7 +76,6 @@ impl AcceptedToml {
         &self.path
     }
 
-    /// The entries, in the order of the file.
     pub fn entries(&self) -> &[AcceptedEntry] {
         &self.entries
     }
@@ -111,7 +106,6 @@ impl AcceptedToml {
 }
 
 impl AcceptedEntry {
-    /// True if the entry is for this benchmark and this metric.
     pub fn applies_to(&self, benchmark: &Benchmark, metric: &Metric) -> bool {
         self.names_benchmark(benchmark) && self.metric == *metric
     }

@@ -171,7 +171,6 @@ struct HarnessTable {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CommandTable {
-    /// The benchmark's id.
     #[serde(deserialize_with = "one_line")]
     pub id: String,
     package: Option<String>,
@@ -179,7 +178,6 @@ pub struct CommandTable {
     pub bench: String,
     /// The program, relative to the package; the bench target's executable if absent.
     pub program: Option<PathBuf>,
-    /// Its arguments.
     #[serde(default)]
     pub arguments: Vec<String>,
     /// The file that it reads as its standard input, relative to the directory it runs in.
@@ -193,7 +191,6 @@ pub struct CommandTable {
 }
 
 impl BenchToml {
-    /// The name of the file.
     pub const NAME: &str = "bench.toml";
 
     /// Reads the file in `directory`; an absent file is an empty one.
@@ -331,7 +328,6 @@ impl BenchToml {
         self.tables.experiment.parallel
     }
 
-    /// The text of the file.
     pub(super) fn text(&self) -> &str {
         &self.text
     }
@@ -416,7 +412,6 @@ impl BenchToml {
         Setups::new(commands.chain(benchmarks).chain(all).collect())
     }
 
-    /// The variants of every version.
     pub fn variants(&self) -> Vec<Variant> {
         self.tables.variant.iter().map(|(name, table)| table.named(name)).collect()
     }
@@ -483,7 +478,6 @@ impl BenchmarkTable {
         TableTarget { package: self.package.as_deref(), bench: self.bench.as_deref() }
     }
 
-    /// True if the table matches this benchmark.
     pub(super) fn names(&self, benchmark: &Benchmark) -> bool {
         self.target().is(&benchmark.package, &benchmark.target)
             && self.filter.is_match(&benchmark.name.id)

@@ -14,7 +14,6 @@ const NONE: &str = "none";
 /// The second base of a comparison: a release.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Gate {
-    /// The release to compare with.
     pub release: Release,
     /// The smallest change to report, if it differs from that of the comparison: 0.02 is 2 %.
     pub min_effect: Option<f64>,
@@ -22,7 +21,6 @@ pub struct Gate {
     pub is_of_file: bool,
 }
 
-/// A release to compare with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Release {
     /// The newest release before the head.

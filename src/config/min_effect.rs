@@ -10,7 +10,6 @@ use super::{
 };
 use crate::model::{Benchmark, KnownMetric, Metric};
 
-/// What each source sets.
 #[derive(Clone, Debug)]
 pub(super) struct MinEffects {
     /// `min-effect` of `[gate]`; absent where the head is compared with the base.

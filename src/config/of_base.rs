@@ -23,7 +23,6 @@ impl BenchToml {
         judged
     }
 
-    /// The tables that decide.
     pub(super) fn judge(&self) -> &Tables {
         self.judge.as_deref().unwrap_or(&self.tables)
     }
@@ -50,7 +49,6 @@ impl BenchToml {
     }
 }
 
-/// The values of all keys of these tables.
 fn decisive(file: &Table) -> BTreeMap<String, Value> {
     let mut found = BTreeMap::new();
     let mut open: Vec<(String, &Value)> =

@@ -9,9 +9,7 @@ use crate::shell;
 pub struct Once {
     /// The benchmark's id: the command, quoted for a shell, without the directory of the program.
     pub id: String,
-    /// The name of the program.
     pub program: String,
-    /// Its arguments.
     pub arguments: Vec<String>,
 }
 

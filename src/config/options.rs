@@ -54,7 +54,6 @@ pub struct BuildOptions {
 }
 
 impl BuildOptions {
-    /// Returns these options with this layout.
     #[must_use]
     pub fn in_layout(&self, layout: Option<Layout>) -> Self {
         Self { layout, ..self.clone() }

@@ -24,7 +24,6 @@ pub struct SamplingConfig {
     pub measurements: u32,
     /// The duration of the warm-up before the first measurement.
     pub warm_up: Duration,
-    /// The minimum duration of one measurement.
     pub min_time: Duration,
     /// The maximum duration of one execution; derived from the expected duration if absent.
     pub deadline: Option<Duration>,
@@ -158,7 +157,6 @@ impl SamplingConfig {
         }
     }
 
-    /// The sample sizes for the statistics.
     pub const fn sample_sizes(&self) -> SampleSizes {
         let Self { interim_analyses: analyses, executions, measurements, .. } = *self;
         SampleSizes {
@@ -229,7 +227,6 @@ impl SamplingConfigs {
         SamplingConfig::resolve(self.options(None), self.purpose)
     }
 
-    /// The sampling of one benchmark.
     pub fn for_benchmark(&self, benchmark: &Benchmark) -> SamplingConfig {
         self.for_iterations(benchmark, None)
     }

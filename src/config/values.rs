@@ -166,7 +166,6 @@ pub mod key {
         )*};
     }
 
-    /// Reads a list of metrics.
     pub fn metrics<'de, D: Deserializer<'de>>(value: D) -> Result<Vec<Metric>, D::Error> {
         let names = Vec::<String>::deserialize(value)?;
         names

@@ -130,7 +130,6 @@ impl VerdictSettings {
         settings
     }
 
-    /// True if a metric is decided and reported.
     pub fn includes(&self, metric: &Metric) -> bool {
         if self.metrics.is_empty() { metric.is_default() } else { self.metrics.contains(metric) }
     }

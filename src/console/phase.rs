@@ -18,7 +18,6 @@ use crate::escape::escape_untrusted;
 /// A user, or a CI service, takes a longer one for a hang.
 pub(super) const LONGEST_SILENCE: Duration = Duration::from_secs(20);
 
-/// The words for a phase.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Words {
     /// What rbench does: `tracing`.
@@ -29,17 +28,13 @@ pub(super) struct Words {
     pub(super) units: &'static str,
 }
 
-/// Where the progress is shown.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Display {
-    /// In one line of a terminal.
     Bar,
-    /// By this function.
     Lines(fn(&str)),
     Nowhere,
 }
 
-/// A phase that has begun.
 pub(super) struct Phase {
     pub(super) words: Words,
     pub(super) of: usize,

@@ -28,7 +28,6 @@ pub struct Explanation {
     pub as_expected: bool,
 }
 
-/// Explains a comparison from its rows.
 pub fn explain(expected: Expected, rows: &[DecidedRow]) -> Explanation {
     let largest = largest_effect(rows);
     match expected {
@@ -235,7 +234,6 @@ const NOTICED: f64 = 0.05;
 /// The effect of layouts on a benchmark whose code did not change.
 #[derive(Clone, Debug, PartialEq)]
 struct LayoutEffect {
-    /// The id of the benchmark.
     pub benchmark: String,
     /// The build values of the base with the fastest and the slowest layout, in the metric's unit.
     pub range: [f64; 2],

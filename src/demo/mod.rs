@@ -16,10 +16,8 @@ pub type File = (&'static str, &'static str);
 /// The name of the project's package.
 pub const PACKAGE: &str = "toolbox";
 
-/// A commit of the demo project.
 #[derive(Clone, Copy, Debug)]
 pub struct Commit {
-    /// The commit message.
     pub message: &'static str,
     /// The files that it adds or changes.
     pub files: &'static [File],
@@ -28,9 +26,7 @@ pub struct Commit {
 /// A commit after the first one.
 #[derive(Clone, Copy, Debug)]
 pub struct DemoStep {
-    /// A title of a few words.
     pub title: &'static str,
-    /// The commit to create.
     pub commit: Commit,
     /// One sentence about its change.
     pub does: &'static str,
@@ -38,12 +34,9 @@ pub struct DemoStep {
     pub expected: Expected,
 }
 
-/// The expected result of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expected {
-    /// Every benchmark is identical.
     Identical,
-    /// No benchmark is flagged.
     NothingFlagged,
     /// This benchmark regressed, and no other is flagged.
     Regressed(&'static str),

@@ -16,36 +16,27 @@ const MOST_PAGES: usize = 50;
 /// The account of the token that GitHub gives to each workflow.
 const WORKFLOW_ACCOUNT: &str = "github-actions[bot]";
 
-/// A service that hosts repositories.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Host {
     /// GitHub or GitHub Enterprise Server.
     Github,
-    /// GitLab.
     Gitlab,
 }
 
-/// A request to merge a branch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// The service.
     pub host: Host,
     /// OWNER/NAME on GitHub, the project's number on GitLab.
     pub project: String,
-    /// Number of the request.
     pub number: u64,
 }
 
-/// A comment on a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundComment {
-    /// Id of the comment.
     pub id: u64,
-    /// Text of the comment.
     pub body: String,
 }
 
-/// The comments API of a host.
 pub struct Comments {
     http: Http,
     host: Host,
@@ -97,14 +88,12 @@ impl Comments {
         Ok(None)
     }
 
-    /// Writes a new comment.
     pub fn create(&self, request: &Request, body: &str) -> Result<FoundComment, HttpError> {
         let answer =
             self.http.send(&Method::POST, &list(request), Some(&json!({ "body": body })))?;
         found(&answer, body)
     }
 
-    /// Replaces the text of a comment.
     pub fn update(
         &self,
         request: &Request,

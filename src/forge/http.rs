@@ -58,18 +58,14 @@ impl fmt::Debug for Token {
 pub enum HttpError {
     /// A token must not be sent to this address.
     Address(String),
-    /// There was no answer.
     Unreachable(String),
     /// The API asks for a longer wait than allowed, or for too many.
     Limited,
     /// The API returned an error status.
     Status {
-        /// The status code.
         status: u16,
-        /// The API's message.
         message: String,
     },
-    /// The answer is not one of such an API.
     Answer(String),
 }
 
@@ -99,7 +95,6 @@ fn proxy_with_password() -> Option<Proxy> {
     Some(found).filter(|proxy| has_password(proxy)).and_then(|proxy| Proxy::new(&proxy).ok())
 }
 
-/// An API at an address.
 pub(super) struct Http {
     agent: Agent,
     address: String,
@@ -147,7 +142,6 @@ impl Http {
         self
     }
 
-    /// The address of the API.
     pub fn address(&self) -> &str {
         &self.address
     }
@@ -261,7 +255,6 @@ impl Response {
     }
 }
 
-/// Wait that the headers ask for.
 fn wait(headers: &HeaderMap) -> Option<Duration> {
     let number = |name: &str| headers.get(name)?.to_str().ok()?.trim().parse::<u64>().ok();
     if let Some(seconds) = number("retry-after") {

@@ -51,10 +51,8 @@ const MANIFEST: &str = "manifest";
 /// manifest, so it is written again next time: the submodules may be initialised by then.
 const INCOMPLETE: &str = "incomplete\n";
 
-/// The files of a version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Checkout {
-    /// The directory with the files.
     pub path: PathBuf,
     /// True if they were written just now, false if they were there already.
     pub fresh: bool,
@@ -115,7 +113,6 @@ impl Checkouts {
         Ok(Some(changed))
     }
 
-    /// The paths of a checkout and of its manifest.
     fn paths(&self, version: &Version) -> (PathBuf, PathBuf) {
         let variant = version.variant.iter().map(|variant| format!("+{}", variant.name));
         let path = self.directory.join(version.tree.clone() + &variant.collect::<String>());
@@ -348,7 +345,6 @@ fn is_made_by_cargo(path: &str) -> bool {
     parts.next_back() == Some("Cargo.lock") || parts.any(|part| part == "target")
 }
 
-/// The git directory in a checkout.
 const GIT_DIRECTORY: &str = ".git";
 
 #[cfg(test)]

@@ -114,7 +114,6 @@ fn configured_filters(handle: &git2::Repository) -> Result<Vec<String>, git2::Er
     Ok(filters)
 }
 
-/// The value of a git attribute of a file.
 fn attribute(handle: &git2::Repository, path: &Path, name: &str) -> Option<String> {
     let flags = git2::AttrCheckFlags::FILE_THEN_INDEX;
     handle.get_attr(path, name, flags).ok().flatten().map(str::to_owned)
@@ -146,7 +145,6 @@ const POINTER_LIMIT: u64 = 1_024;
 /// Most missing files that an error names.
 const NAMED: usize = 5;
 
-/// The contents of a pointer file.
 #[derive(Debug, PartialEq, Eq)]
 struct Pointer {
     /// SHA-256 of the content, in hex.
@@ -276,21 +274,15 @@ fn write_submodules(repository: &Repository, tree: Oid, into: &Path) -> Result<V
     Ok(absent)
 }
 
-/// A submodule of a tree.
 pub(super) struct Submodule {
-    /// Its path in the tree.
     pub(super) path: PathBuf,
     /// `None` if it is not initialised here.
     pub(super) found: Option<FoundSubmodule>,
 }
 
-/// The commit that a tree has of a submodule.
 pub(super) struct FoundSubmodule {
-    /// The repository of the submodule.
     pub(super) repository: Repository,
-    /// The commit.
     pub(super) commit: Oid,
-    /// The tree of the commit.
     pub(super) tree: Oid,
 }
 
@@ -330,7 +322,6 @@ pub(super) fn submodules(
     Ok(all)
 }
 
-/// Maps the paths of submodules to their names.
 fn submodule_names(gitmodules: &Path) -> Result<HashMap<PathBuf, String>, git2::Error> {
     let mut names = HashMap::new();
     if !gitmodules.is_file() {

@@ -13,7 +13,6 @@ use crate::error::{Context, Exit, Result};
 /// give the same commit ids.
 const FIRST_COMMIT: i64 = 1_700_000_000;
 
-/// A repository under construction.
 pub struct NewRepository {
     git: git2::Repository,
     root: PathBuf,

@@ -266,10 +266,8 @@ pub struct Line {
     pub forks: bool,
 }
 
-/// A commit of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LineCommit {
-    /// The commit.
     pub version: Version,
     /// The author's date, in seconds since 1970-01-01 UTC.
     pub authored: i64,

@@ -21,7 +21,6 @@ use crate::{
 pub struct Contents(Vec<Option<(Oid, i32)>>);
 
 impl Contents {
-    /// True if nothing exists at any of the paths.
     pub fn is_nothing(&self) -> bool {
         self.0.iter().all(Option::is_none)
     }

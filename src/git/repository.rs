@@ -55,7 +55,6 @@ impl Repository {
         Self { variants, ..self }
     }
 
-    /// The known variants.
     pub fn variants(&self) -> &[Variant] {
         &self.variants
     }

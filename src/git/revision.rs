@@ -11,7 +11,6 @@ use crate::{
     model::{Variant, Version},
 };
 
-/// The revision of the uncommitted tree.
 pub const UNCOMMITTED: &str = ".";
 
 /// Most objects listed for an ambiguous hash.
@@ -331,7 +330,6 @@ fn with_suggestions(git: &git2::Repository, revision: &str, error: Error) -> Err
     }
 }
 
-/// True if HEAD has no parent.
 fn is_only_commit(git: &git2::Repository) -> bool {
     git.head().and_then(|head| head.peel_to_commit()).is_ok_and(|commit| commit.parent_count() == 0)
 }

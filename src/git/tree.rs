@@ -111,7 +111,6 @@ impl Repository {
         if is_any { write(&entries, self.git()).map(Some) } else { Ok(None) }
     }
 
-    /// All files of a tree.
     fn entries_at(&self, tree: Oid) -> Result<Vec<Entry>, git2::Error> {
         let handle = self.bare_handle()?;
         let mut index = Index::new()?;

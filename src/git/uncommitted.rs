@@ -307,7 +307,6 @@ impl<'a> LeftOut<'a> {
     }
 }
 
-/// True if a tool tagged the directory as its cache.
 pub(super) fn is_tagged(directory: &Path) -> bool {
     let mut start = Vec::new();
     File::open(directory.join("CACHEDIR.TAG"))

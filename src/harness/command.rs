@@ -20,11 +20,9 @@ use crate::{
 /// A program with arguments and a benchmark id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Command {
-    /// The benchmark's id.
     pub id: String,
     /// The program; None stands for the target's executable.
     pub program: Option<PathBuf>,
-    /// Its arguments.
     pub arguments: Vec<OsString>,
     /// The file that it reads as its standard input, relative to the directory it runs in: that of interleaved
     /// executions is another.
@@ -153,7 +151,6 @@ fn memory(peak: u64) -> Series {
     one(Metric::peak_memory(), peak as f64, MEMORY_ERROR as f64)
 }
 
-/// A single measurement of a metric.
 fn one(metric: Metric, value: f64, resolution: f64) -> Series {
     Series { metric, values: vec![value], iterations: vec![1], resolution }
 }

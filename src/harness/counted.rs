@@ -101,7 +101,6 @@ pub(super) fn series(counts: &[Count]) -> Series {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Clock<'c> {
     Real,
-    /// Instructions plus steps.
     Instructions(&'c Counting),
     /// Allocations or their bytes, plus different steps: see [`allocations`](super::allocations).
     Allocations,

@@ -23,9 +23,7 @@ use crate::{
 /// A program whose clock readings are the measurements, with its arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Custom {
-    /// How it is executed.
     pub command: Command,
-    /// What its readings mean.
     pub readings: ClockReadings,
 }
 

@@ -17,9 +17,7 @@ use crate::{
 pub struct TargetFacts<'t> {
     /// The workspace's metadata, with resolved dependencies.
     pub metadata: &'t Metadata,
-    /// The package.
     pub package: &'t Package,
-    /// The bench target.
     pub target: &'t Target,
     /// The text of the package's `Cargo.toml`.
     pub manifest: &'t str,

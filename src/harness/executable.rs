@@ -29,11 +29,8 @@ use crate::{
 /// An executable of a bench target, with the environment that Cargo gives to its processes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Executable {
-    /// Name of the package.
     pub package: String,
-    /// Name of the bench target.
     pub target: String,
-    /// Path of the file.
     pub path: PathBuf,
     /// The package's root, where benchmarks expect to run.
     pub directory: PathBuf,
@@ -48,11 +45,9 @@ pub struct Executable {
 /// The conditions that all executions of a run share.
 #[derive(Clone, Copy, Debug)]
 pub struct Conditions<'c> {
-    /// Stops everything.
     pub interrupt: &'c Interrupt,
     /// Longest time of a process; derived from its work if absent.
     pub deadline: Option<Duration>,
-    /// The CPU to run on.
     pub cpu: Option<usize>,
     /// The process's role in an interleaved pair, if it has one.
     pub member: Option<&'c InterleavedProcess>,
@@ -100,7 +95,6 @@ pub(super) enum Purpose<'p> {
 }
 
 impl Executable {
-    /// The bench target.
     pub fn target(&self) -> BenchTarget {
         BenchTarget { package: self.package.clone(), target: self.target.clone() }
     }
@@ -171,7 +165,6 @@ pub(super) struct Process<'e> {
     pub(super) invocation: Invocation,
     /// The same for a person to type: without parts that only rbench can provide.
     pub(super) typed: Invocation,
-    /// Least time of its work.
     pub(super) work: Duration,
     /// The exit statuses of a successful end besides 0, if it is a program that has its own.
     pub(super) statuses: Option<Vec<i32>>,
@@ -312,7 +305,6 @@ impl<'e> Process<'e> {
         self.with_reproduction(error)
     }
 
-    /// An error of one of several benchmarks in this process.
     pub(super) fn error_of(&self, benchmark: &Name, reason: &str, ended: &Ended) -> Error {
         let purpose = Purpose::Execute(std::slice::from_ref(benchmark));
         let (invocation, typed) = (self.invocation.clone(), self.typed.clone());

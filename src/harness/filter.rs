@@ -72,7 +72,6 @@ impl Filter {
         self.targets.benches = names.to_vec();
     }
 
-    /// True if the filter selects all benchmarks.
     pub const fn means_all(&self) -> bool {
         let Self { patterns, targets, partition } = self;
         patterns.is_empty() && targets.means_all() && partition.is_none()
@@ -95,7 +94,6 @@ impl Filter {
             && (self.patterns.is_empty() || self.patterns.iter().any(|pattern| pattern.matches(id)))
     }
 
-    /// True if a benchmark belongs to the selected part.
     pub fn has_in_part(&self, benchmark: &Benchmark) -> bool {
         self.partition.is_none_or(|partition| partition.has(benchmark))
     }

@@ -133,7 +133,6 @@ fn whole_name(typed: &str, all: &[Benchmark]) -> String {
     }
 }
 
-/// The benchmarks that a pattern matches, each with its parameter.
 fn matching<'b>(pattern: &str, all: &'b [Benchmark]) -> Result<Vec<(String, &'b Benchmark)>> {
     let parts: Vec<String> = pattern.split('*').map(regex::escape).collect();
     // A separator, so that `sort` does not match `sort-unstable`.

@@ -58,7 +58,6 @@ fn series_of_readings(measured: &[(i64, u64)]) -> Series {
 /// An error concerns one executable or one benchmark, never the whole run. It has the reason, the end of the process's
 /// output, and a command to reproduce it.
 pub trait Harness: fmt::Debug + Send + Sync {
-    /// Identifies the harness.
     fn kind(&self) -> HarnessKind;
 
     /// What distinguishes it from other harnesses.

@@ -32,7 +32,6 @@ impl<'r> Root<'r> {
         names
     }
 
-    /// The CPUs' directories.
     pub fn cpus(&self) -> Vec<String> {
         const ALL: &str = "sys/devices/system/cpu";
         let names = self.numbered(ALL, "cpu").into_iter();

@@ -30,7 +30,6 @@ const PREEMPTED: f64 = 0.1;
 /// slower.
 const CLOCK_SET: Duration = Duration::from_secs(1);
 
-/// The machine at one moment.
 #[derive(Clone, Debug)]
 pub struct MachineState {
     load_per_core: Option<f64>,
@@ -44,7 +43,6 @@ pub struct MachineState {
     clock: Clock,
 }
 
-/// Both clocks at one moment.
 #[derive(Clone, Copy, Debug)]
 struct Clock {
     wall: SystemTime,
@@ -141,7 +139,6 @@ impl MachineState {
         Some(passed.busy.saturating_sub(own) as f64 / passed.total as f64)
     }
 
-    /// The disturbances between an earlier state and this one.
     pub fn disturbances_since(&self, earlier: &Self) -> Vec<Disturbance> {
         let mut found = Vec::new();
         if let (Some(before), Some(after)) = (earlier.times, self.times)
@@ -207,7 +204,6 @@ fn on_battery(root: &Path) -> bool {
 /// The times of all CPUs together since boot, in ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CpuTimes {
-    /// The total time.
     pub total: u64,
     /// The time of processes, and of the kernel on their behalf.
     pub busy: u64,

@@ -13,11 +13,9 @@ use crate::{
     store::RecordedBuild,
 };
 
-/// The builds of one stage.
 pub struct Builds {
     /// The seeds of their layouts, the same for all versions.
     pub seeds: Vec<LayoutSeed>,
-    /// The layout that was requested.
     pub layout: Layout,
     /// For each version, in the order of the experiment, one build of each bench target for each seed.
     pub versions: Vec<VersionBuilds>,
@@ -66,13 +64,11 @@ fn distinguish(builds: &mut TargetBuilds, by: &[u8]) {
 }
 
 impl Builds {
-    /// The slot of an execution of a build in this round.
     pub(super) fn slot(&self, stage: Stage, version: usize, build: usize, round: usize) -> Slot {
         let round = u32::try_from(round).unwrap_or(u32::MAX);
         Slot { version, stage, round, seed: self.seeds[build] }
     }
 
-    /// The seed and the program digest of every build of a bench target of one version.
     pub fn programs(&self, version: usize, target: &BenchTarget) -> Vec<(LayoutSeed, Digest)> {
         let builds = self.versions.get(version).and_then(|version| version.target(target));
         let builds = builds.map(|target| target.builds.as_slice()).unwrap_or_default();
@@ -95,7 +91,6 @@ impl Builds {
         (linking + compiling).checked_div(u32::try_from(builds.len()).ok()?)
     }
 
-    /// The records of every build for the store.
     pub fn records(&self) -> Vec<RecordedBuild> {
         let mut records = Vec::new();
         for (version, of_version) in self.versions.iter().enumerate() {

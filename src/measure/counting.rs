@@ -42,7 +42,6 @@ pub(super) const DEADLINE: Duration = Duration::from_secs(1200);
 /// value.
 const FLOOR: Duration = Duration::from_secs(1 << 20);
 
-/// The tool that counts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Counter {
     /// callgrind: counts instructions.
@@ -52,7 +51,6 @@ pub enum Counter {
 }
 
 impl Counter {
-    /// The metrics that it counts.
     pub fn metrics(&self) -> Vec<Metric> {
         match self {
             Self::Instructions(_) => Metric::with_source(MetricSource::InstructionCount),
@@ -61,7 +59,6 @@ impl Counter {
     }
 }
 
-/// One execution that counts.
 #[derive(Clone, Copy, Debug)]
 struct CountingRun {
     benchmark: usize,
@@ -78,7 +75,6 @@ impl CountingRun {
     }
 }
 
-/// The result of a counting execution.
 type Counted = Result<Execution, Unmeasured>;
 
 impl Runner<'_> {
@@ -93,7 +89,6 @@ impl Runner<'_> {
         Ok(process::counting::Counter { valgrind, library })
     }
 
-    /// The counter of allocations for a version's processes.
     pub fn allocation_counter(&self, version: &ListedVersion) -> Result<Counter> {
         let (source, rustc) = (version.source(), &version.compilation.record.rustc);
         Ok(Counter::Allocations(self.build_env.allocations_library(source, rustc)?))
@@ -294,7 +289,6 @@ impl Runner<'_> {
 struct CountedPlan {
     place: CountingRun,
     is_measured: bool,
-    /// The iterations of its measurements.
     iterations: u64,
 }
 

@@ -28,13 +28,11 @@ use crate::{
 /// chosen.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Probe {
-    /// The length of a measurement.
     pub measurement: Duration,
     /// The time of a process outside its measurements.
     pub beyond: Duration,
     /// The iterations of a measurement, if the harness reports them.
     pub iterations: Option<u64>,
-    /// The harness that measures.
     pub harness: HarnessKind,
 }
 
@@ -43,9 +41,7 @@ pub struct Probe {
 pub struct DiagnosedBenchmark<'b> {
     /// Only one.
     pub versions: &'b [ListedVersion],
-    /// Its builds.
     pub builds: &'b Builds,
-    /// The benchmark.
     pub benchmark: &'b Benchmark,
 }
 
@@ -62,7 +58,6 @@ pub struct OrderEffectPair<'b> {
 /// A control that runs beside a benchmark: its code is known to be steady, so that noise of the
 /// machine shows.
 pub struct ControlRun<'b> {
-    /// The experiment that stores it.
     pub experiment: &'b StartedExperiment,
     /// The length of its measurements: the same as of the benchmark's.
     pub measurement: Duration,

@@ -25,12 +25,10 @@ pub(super) struct Guard {
 
 #[derive(Clone, Debug, Default)]
 enum State {
-    /// There is no reason to look.
     #[default]
     Unsuspicious,
     /// Each pair of executions comes after one of each version alone, and had these slow-downs.
     Looking(Vec<SlowDowns>),
-    /// It is decided.
     Settled,
 }
 

@@ -271,7 +271,6 @@ pub struct Impacts {
 /// The traces of benchmarks in a version, in their order.
 struct Traced {
     traces: Vec<Trace>,
-    /// The executable of each bench target.
     programs: BTreeMap<BenchTarget, Program>,
 }
 
@@ -280,9 +279,7 @@ struct Traced {
 struct Program {
     /// The digest of everything that it loads; `None` if that does not decide what it does.
     digest: Option<Digest>,
-    /// Its functions, by instance.
     functions: BTreeMap<u64, Name>,
-    /// The options that it is linked with.
     options: Vec<String>,
 }
 

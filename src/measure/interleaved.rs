@@ -37,7 +37,6 @@ use crate::{
 const MEASUREMENTS_ALONE: usize = 20;
 
 impl Runner<'_> {
-    /// The library for interleaving, made by the compiler of a version.
     pub fn interleaving_library(&self, version: &ListedVersion) -> Result<PathBuf> {
         self.build_env.interleaving_library(version.source(), &version.compilation.record.rustc)
     }
@@ -448,7 +447,6 @@ impl Runner<'_> {
         Ok(())
     }
 
-    /// True if interruptions are excluded.
     pub fn leaves_out_interruptions(&self) -> bool {
         self.uninterrupted.is_some()
     }

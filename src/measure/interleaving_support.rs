@@ -33,28 +33,22 @@ const LITTLE: Duration = Duration::from_millis(1);
 
 /// Everything that interleaved executions of one experiment share.
 pub(super) struct SupportTable<'t> {
-    /// The preloaded library.
     pub(super) library: &'t Path,
-    /// The path at which all versions are compiled.
     pub(super) build_path: &'t Path,
     /// The CPUs for executions that run alone.
     pub(super) cpus: &'t [usize],
-    /// The conditions of all executions.
     pub(super) conditions: Conditions<'t>,
     /// The interval at which they are sampled, if they are.
     pub(super) period: Option<Duration>,
 }
 
-/// One of two executions to be interleaved.
 pub(super) struct ProcessUse<'h> {
-    /// The benchmark in its version.
     pub(super) version: &'h InVersion<'h>,
     pub(super) build: &'h BuiltProgram,
 }
 
 /// The result of one of two interleaved executions.
 pub(super) struct Attempt {
-    /// The outcome.
     pub(super) outcome: Result<Outcome>,
     /// Why its measurements do not count, if so.
     pub(super) obstacle: Option<Obstacle>,
@@ -256,7 +250,6 @@ fn is_rare(passed: u64, execution: &Execution, slice: Duration, together: Durati
 /// The result of two interleaved executions.
 #[derive(Debug, PartialEq)]
 pub(super) enum Both {
-    /// Both measured.
     Measured(Box<[Execution; 2]>),
     /// They do not count.
     Obstacle(Obstacle),
@@ -316,7 +309,6 @@ impl Cpus {
         wanted.clamp(1, self.all.len().max(1))
     }
 
-    /// The next CPU.
     pub(super) fn take(&mut self) -> usize {
         let cpu = self.all.get(self.next % self.all.len().max(1)).copied().unwrap_or(0);
         self.next += 1;

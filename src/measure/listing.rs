@@ -28,11 +28,8 @@ use crate::{
 
 /// A bench target that is ready to run, with its benchmarks.
 pub struct ListedTarget {
-    /// The executable.
     pub executable: Executable,
-    /// The harness that lists and runs its benchmarks.
     pub harness: Box<dyn Harness>,
-    /// The benchmarks that the filter selects.
     pub benchmarks: Vec<Benchmark>,
     /// The functions by which only the harness reads its command line, each with its package.
     pub command_line: Vec<(CommandLineReader, String)>,
@@ -63,17 +60,13 @@ pub struct Listing {
 /// A compiled version whose executables run as cargo made them.
 #[derive(Clone, Copy)]
 pub struct CompiledVersion<'a> {
-    /// The version.
     pub version: &'a Version,
-    /// Its compilation.
     pub compilation: &'a Compilation,
     /// The packages that cargo knows.
     pub workspace: &'a Workspace,
     /// The variables that cargo's configuration sets.
     pub configured: &'a [(OsString, OsString)],
-    /// The settings of the compilation.
     pub settings: &'a CompileSettings,
-    /// The project.
     pub project: &'a Project,
 }
 
@@ -439,7 +432,6 @@ impl Listing {
         nothing.map_or(Ok(()), Err)
     }
 
-    /// True if the benchmarks of every target are known.
     pub const fn has_all_targets(&self) -> bool {
         self.failures.is_empty() && self.unsupported.is_empty()
     }

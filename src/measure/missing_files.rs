@@ -17,7 +17,6 @@ use crate::{
     },
 };
 
-/// A file that a version lacks.
 pub(super) struct MissingFile {
     /// Relative to the root of the repository.
     name: String,
@@ -33,7 +32,6 @@ impl fmt::Display for MissingFile {
 }
 
 impl MissingFile {
-    /// Adds the file to an error.
     fn explain(&self, error: Error) -> Error {
         error
             .first_cause(self.to_string())

@@ -16,10 +16,8 @@ use rustix::{
     time::{ClockId, clock_gettime},
 };
 
-/// What is known of a benchmark outside of its versions.
 #[derive(Clone, Debug, Default)]
 pub(super) struct KnownOutside {
-    /// What each version uses.
     pub(super) used: [Outside; 2],
     /// The run time of its traced process; the longer one of both versions.
     pub(super) run_time: Option<Duration>,
@@ -150,7 +148,6 @@ impl FilesOutside {
     }
 }
 
-/// The state of a file.
 struct Kept {
     contents: Vec<u8>,
     permissions: Permissions,

@@ -34,15 +34,12 @@ const TRACED_START: Duration = Duration::from_millis(500);
 /// The outline of an experiment, to be shown before it starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outline {
-    /// The number of benchmarks.
     pub benchmarks: usize,
     /// The number of versions, and what they are called.
     pub versions: (usize, &'static str),
     /// l, m and n, the same for all benchmarks without own settings.
     pub dimensions: SampleSizes,
-    /// The number of benchmarks with own settings.
     pub with_own_numbers: usize,
-    /// The layout of functions.
     pub layout: Layout,
     /// The time of measuring: up to the first interim analysis of each benchmark.
     pub planned_time: Duration,
@@ -94,7 +91,6 @@ struct Settings<'a> {
 }
 
 impl Runner<'_> {
-    /// Outlines an experiment with these versions and benchmarks.
     pub fn outline(&self, versions: &[ListedVersion], benchmarks: &[Benchmark]) -> Outline {
         let efforts = &self.settings.efforts;
         let common = efforts.common();

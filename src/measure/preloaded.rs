@@ -9,9 +9,7 @@ use crate::{
     process::interleaving::InterleavedProcess,
 };
 
-/// The library, made for this machine.
 pub(super) struct PreloadedLibrary {
-    /// Its file.
     pub(super) path: PathBuf,
     /// The CPUs on which executions may run.
     pub(super) cpus: Vec<usize>,

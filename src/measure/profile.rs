@@ -130,7 +130,6 @@ fn profile_of(
     Ok(profile)
 }
 
-/// The instructions executed up to each clock reading.
 fn executed_up_to(readings: &[i64]) -> Vec<u64> {
     let executed = |reading: &i64| u64::try_from(reading.rem_euclid(STEP)).unwrap_or_default();
     readings.iter().map(executed).collect()

@@ -84,7 +84,6 @@ fn waited(resources: &Resources) -> Duration {
 enum Found {
     /// The kernel shows nothing.
     Unknown,
-    /// It started processes.
     Processes,
     /// Threads computed at the same time.
     Parallel,
@@ -94,7 +93,6 @@ enum Found {
     OneAtATime,
     /// It waited, or threads other than the first were ready to run while others used the CPU, which is unknown of them.
     WaitsOrThreads,
-    /// It waited.
     Waits,
 }
 

@@ -12,7 +12,6 @@ use crate::{
 
 /// An experiment in the store, and the executions that earlier runs of it finished.
 pub struct StartedExperiment {
-    /// Its id in the store.
     pub id: ExperimentId,
     /// Its name in every store that has it, also after an import.
     pub identity: String,
@@ -31,7 +30,6 @@ impl StartedExperiment {
 }
 
 impl Runner<'_> {
-    /// The plan of an experiment on these listed versions.
     pub fn plan_of(&self, versions: &[ListedVersion], benchmarks: &[Benchmark]) -> ExperimentPlan {
         self.plan(versions.iter().map(ListedVersion::planned).collect(), benchmarks)
     }
@@ -89,7 +87,6 @@ impl Runner<'_> {
         Ok(())
     }
 
-    /// Finishes the experiment in the store.
     pub fn finish(&self, experiment: &StartedExperiment) -> Result<()> {
         self.store.finish(experiment.id)
     }

@@ -453,7 +453,6 @@ impl<'m> Measuring<'m> {
     }
 }
 
-/// The result of a step.
 pub(super) enum Ended {
     /// Each version was measured, and the executions are stored.
     Measured,

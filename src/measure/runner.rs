@@ -31,7 +31,6 @@ use crate::{
 pub struct Runner<'a> {
     pub(super) project: &'a Project,
     pub(super) build_env: BuildEnv<'a>,
-    /// Stores every execution.
     pub store: Store<'a>,
     pub(super) settings: ExperimentSettings,
     pub(super) conditions: Conditions<'a>,

@@ -11,12 +11,9 @@ use std::collections::{HashMap, VecDeque};
 
 use rbench_stats::Random;
 
-/// The dimensions of a schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScheduleShape {
-    /// The number of versions.
     pub versions: usize,
-    /// The number of benchmarks.
     pub benchmarks: usize,
     /// l: the number of builds of each version.
     pub builds: usize,
@@ -73,13 +70,11 @@ pub struct Queue {
 }
 
 impl Queue {
-    /// A queue of all these steps.
     pub fn new(steps: Vec<Step>) -> Self {
         let steps: VecDeque<Step> = steps.into();
         Self { total: executions(&steps), steps }
     }
 
-    /// Takes the next step.
     pub fn take(&mut self) -> Option<Step> {
         self.steps.pop_front()
     }

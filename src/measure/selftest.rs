@@ -57,7 +57,6 @@ const NUMBERS: [[u64; 6]; 2] = [
     ],
 ];
 
-/// The function with these numbers.
 fn function(numbers: [u64; 6]) -> String {
     let numbers = NAMES.iter().zip(numbers);
     numbers

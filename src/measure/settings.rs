@@ -11,9 +11,7 @@ use crate::{
 /// The settings of an experiment, resolved from flags, `bench.toml` and defaults.
 #[derive(Clone, Debug)]
 pub struct ExperimentSettings {
-    /// Settings of the builds.
     pub builds: BuildSettings,
-    /// The sampling of each benchmark.
     pub efforts: SamplingConfigs,
     /// The mode for two versions; a single version is always measured sequentially.
     pub mode: Mode,
@@ -23,7 +21,6 @@ pub struct ExperimentSettings {
     pub deadline: Option<Duration>,
     /// The number of benchmarks to execute at once, where they can be interleaved.
     pub parallel: u32,
-    /// The CPU to run benchmarks on.
     pub cpu: Option<usize>,
     /// The diagnosis that this experiment is part of, if any.
     pub diagnosis: Option<DiagnosisSettings>,

@@ -25,7 +25,6 @@ pub(super) struct Subject<'v> {
     pub(super) benchmark: Benchmark,
     /// The request of each execution, except for the initial state.
     pub(super) request: ExecutionRequest,
-    /// The benchmark in each version.
     pub(super) versions: Vec<InVersion<'v>>,
     /// Decides when iterations are tuned again during this stage.
     pub(super) retuning: Retuning,
@@ -67,11 +66,9 @@ pub(super) enum Obstacle {
     /// The versions disturb each other: its threads must be free, or its time slices longer. If they cannot be, it cannot
     /// be interleaved, for this reason.
     Interference(InterleavingUnavailable),
-    /// The benchmark cannot be interleaved.
     Unavailable(InterleavingUnavailable),
 }
 
-/// A benchmark in one version.
 pub(super) struct InVersion<'v> {
     /// The harness that runs it: one of another version has another command line.
     pub(super) harness: &'v dyn Harness,
@@ -219,7 +216,6 @@ impl Subject<'_> {
         if self.is_program() { Metric::cpu() } else { Metric::wall() }
     }
 
-    /// True for a whole program.
     pub(super) fn is_program(&self) -> bool {
         self.versions.iter().any(|version| version.harness.facts().measures_process)
     }
@@ -229,7 +225,6 @@ impl Subject<'_> {
         self.versions.iter().any(|version| version.harness.facts().may_fail_interleaved)
     }
 
-    /// A build of a version.
     pub(super) fn build(&self, version: usize, build: usize) -> Result<&BuiltProgram> {
         self.versions[version].builds.get(build).ok_or_else(|| {
             Error::new(Exit::Internal, format!("{} has no build {build}", self.benchmark))

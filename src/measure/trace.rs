@@ -43,7 +43,6 @@ use crate::{
 /// are not used.
 const RULES: u32 = 14;
 
-/// The directory of traces, in that of a recipe.
 const TRACES: &str = "traces";
 
 /// The longest warm-up of a traced execution.
@@ -61,7 +60,6 @@ const LONGEST_IDS: usize = 32 << 10;
 /// The reason why there is no trace of a benchmark that failed under the tracer.
 const FAILS: &str = "it fails when it is traced";
 
-/// True if a benchmark failed under the tracer.
 pub(super) fn has_failed(trace: &Trace) -> bool {
     trace.gaps.contains(&IncompleteTrace::Untraced(FAILS.to_owned()))
 }
@@ -75,7 +73,6 @@ fn reads_clock_often(trace: &Trace) -> bool {
     trace.gaps.contains(&IncompleteTrace::Untraced(untraceable(READS_CLOCK_OFTEN)))
 }
 
-/// A cached trace.
 #[derive(Serialize, Deserialize)]
 struct TraceCacheEntry {
     rules: u32,
@@ -106,7 +103,6 @@ pub(super) struct Traceable<'v> {
     processor: BTreeSet<String>,
 }
 
-/// A benchmark to trace.
 struct Subject<'v> {
     benchmark: &'v Benchmark,
     harness: &'v dyn Harness,
@@ -352,7 +348,6 @@ impl Drop for PreparedExecutable {
     }
 }
 
-/// The result of a traced execution.
 struct Traced {
     trace: Trace,
     /// The execution, if it measured.
@@ -630,12 +625,10 @@ fn processor() -> BTreeSet<String> {
 }
 
 impl Traceable<'_> {
-    /// The version.
     pub(super) const fn version(&self) -> &ListedVersion {
         self.version
     }
 
-    /// The functions by instance.
     pub(super) fn functions(&self) -> BTreeMap<u64, elf::Name> {
         let of = |function: &LinkedFunction| -> Vec<(u64, elf::Name)> {
             let name = |symbol| (instance_of(symbol), function.name.clone());
@@ -644,7 +637,6 @@ impl Traceable<'_> {
         self.listed.functions.iter().flat_map(of).collect()
     }
 
-    /// The options that the target is linked with.
     pub(super) fn options(&self) -> &[String] {
         &self.listed.options
     }
@@ -679,7 +671,6 @@ impl Traceable<'_> {
         Trace { files: self.files.states(&other.files), ..other.clone() }
     }
 
-    /// Caches a trace.
     fn keep(&self, subject: &Subject<'_>, trace: &Trace) -> Result<()> {
         if trace.is_none() {
             return Ok(());
@@ -717,7 +708,6 @@ impl Traceable<'_> {
         }
     }
 
-    /// The path of the executable with breakpoints.
     fn path_with_breakpoints(&self) -> PathBuf {
         self.listed.path.with_extension("traced")
     }

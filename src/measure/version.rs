@@ -37,13 +37,10 @@ pub struct ListedVersion {
     /// The version as which it is built: the same, unless this is one of its implementations.
     built: Version,
     checkout: Checkout,
-    /// Its compilation, from which its builds are linked.
     pub compilation: Compilation,
     /// The variables that cargo's configuration sets for its processes.
     configured: Vec<(OsString, OsString)>,
-    /// The text of its lock file.
     pub locked: String,
-    /// Its benchmarks.
     pub listing: Listing,
     /// The crates of its workspace, by their names in code.
     pub(super) crates: BTreeSet<String>,
@@ -118,7 +115,6 @@ impl ListedVersion {
         self.compilation.record.rustc.lines().next().unwrap_or_default()
     }
 
-    /// The version as an experiment plans it.
     pub(super) fn planned(&self) -> PlannedVersion {
         let toolchain = self.compilation.record.rustc.clone();
         PlannedVersion { version: self.version.clone(), toolchain }
@@ -262,7 +258,6 @@ impl ListedVersion {
         })
     }
 
-    /// The target that lists a benchmark.
     pub(super) fn target_of(&self, benchmark: &Benchmark) -> Option<&ListedTarget> {
         self.listing.targets.iter().find(|target| target.benchmarks.contains(benchmark))
     }
@@ -379,14 +374,12 @@ impl Runner<'_> {
         Ok(changing)
     }
 
-    /// The machine code of every bench target of a version, function by function.
     pub fn functions(&self, version: &ListedVersion) -> Result<Vec<(BenchTarget, FunctionSet)>> {
         let _phase = info_span!("machine code", version = %version.version).entered();
         self.build_env.functions(&version.compilation)
     }
 }
 
-/// The locations of a version's files.
 #[derive(Clone, Debug)]
 pub(super) struct VersionFiles {
     /// Each directory, without symbolic links, with its name below the build path.
@@ -395,7 +388,6 @@ pub(super) struct VersionFiles {
 }
 
 impl ListedVersion {
-    /// Its files, for executions at this build path.
     pub(super) fn files(&self, build_path: PathBuf) -> VersionFiles {
         let source = (files::real(self.source().checkout), "src");
         VersionFiles { places: [source, (files::real(&self.compilation.home), "")], build_path }
@@ -488,7 +480,6 @@ fn state(path: &Path, is_opened: bool) -> FileState {
     files::digest_of_file(path, &found).map_or(FileState::Other, FileState::File)
 }
 
-/// Digest of the names in a directory.
 fn names(directory: &Path) -> Option<Digest> {
     let mut names: Vec<Vec<u8>> = fs::read_dir(directory)
         .ok()?

@@ -34,9 +34,7 @@ impl AcceptedChange {
 /// An entry that changes no verdict any more, so that users can delete it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IdleAcceptance {
-    /// The benchmark of the entry.
     pub benchmark: Benchmark,
-    /// The metric of the entry.
     pub metric: Metric,
     /// The commit of the entry, in hex.
     pub commit: String,

@@ -47,7 +47,6 @@ impl ExecutionRequest {
 /// The measurements of one metric in one execution, in order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
-    /// The metric.
     pub metric: Metric,
     /// The measurements: the metric's value *per iteration*.
     pub values: Vec<f64>,
@@ -94,7 +93,6 @@ impl Series {
 /// Resources of one process, from the kernel's account of exactly that process and the children it waited for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Resources {
-    /// The time of its start.
     #[serde(rename = "start_ns", with = "nanoseconds::time")]
     pub start: SystemTime,
     /// The time from the start until rbench noticed the end.
@@ -135,7 +133,6 @@ pub struct AtEnd {
     pub first_thread: Duration,
     /// The time in which its first thread was ready to run, or the launcher to notice its end, but others used the CPU.
     pub queued: Duration,
-    /// True if it started processes.
     pub had_children: bool,
 }
 
@@ -165,13 +162,9 @@ pub enum Incident {
     LeftBehind(Vec<String>),
     /// rbench repeated the execution: the first try failed for this reason, which is not the benchmark's fault.
     Repeated(String),
-    /// It has fewer measurements than planned.
     FewerMeasurements {
-        /// Their number.
         measurements: usize,
-        /// The planned number.
         planned: usize,
-        /// The reason.
         reason: String,
     },
 }
@@ -190,10 +183,8 @@ impl fmt::Display for Incident {
     }
 }
 
-/// The results of one execution.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Execution {
-    /// The request.
     pub asked: ExecutionRequest,
     /// One series per metric; never empty, and no series is empty.
     pub series: Vec<Series>,
@@ -201,7 +192,6 @@ pub struct Execution {
     pub throughput: Vec<Throughput>,
     /// The actual warm-up time, if the harness reports it.
     pub warm_up: Option<Duration>,
-    /// The resources of the process.
     pub resources: Resources,
     /// How it shared the machine with the execution of the other version.
     pub schedule: Schedule,
@@ -260,7 +250,6 @@ impl Execution {
         }
     }
 
-    /// The mean time of an iteration, where the times of iterations are known.
     pub fn iteration_time(&self) -> Option<Duration> {
         let iterations: u64 = self.series_of(&Metric::wall())?.iterations.iter().sum();
         let seconds = self.measured_time().as_secs_f64() / iterations as f64;
@@ -272,7 +261,6 @@ impl Execution {
         self.median_of(&Metric::wall())
     }
 
-    /// The median of its measurements of a metric.
     pub fn median_of(&self, metric: &Metric) -> Option<f64> {
         middle(self.series_of(metric)?.values.clone())
     }
@@ -318,11 +306,9 @@ fn total((value, iterations): (&f64, &u64)) -> f64 {
     value * *iterations as f64
 }
 
-/// The outcome of a successful execution.
 #[derive(Clone, Debug, PartialEq)]
 #[expect(clippy::large_enum_variant, reason = "nearly all are the large one")]
 pub enum Outcome {
-    /// The benchmark was measured.
     Measured(Execution),
     /// The benchmark cannot run here, for the reason that it gave, such as a missing GPU.
     Skipped(String),

@@ -22,10 +22,8 @@ pub enum Stage {
     Second,
 }
 
-/// A version of an experiment and its compiler.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlannedVersion {
-    /// The version.
     pub version: Version,
     /// The complete output of `rustc -vV`.
     pub toolchain: String,
@@ -38,10 +36,8 @@ impl PlannedVersion {
     }
 }
 
-/// A benchmark of an experiment and its sample sizes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlannedBenchmark {
-    /// The benchmark.
     pub benchmark: Benchmark,
     /// The benchmark's own l, m and n.
     pub sample_sizes: SampleSizes,
@@ -56,7 +52,6 @@ pub struct ExperimentPlan {
     pub benchmarks: Vec<PlannedBenchmark>,
     /// The machine that measures. Shared, like the settings, because a history has thousands of experiments.
     pub machine: Arc<Machine>,
-    /// The version of rbench.
     pub rbench: String,
     /// All settings as JSON, for users and reports.
     pub settings: Arc<str>,
@@ -152,11 +147,9 @@ impl ExperimentPlan {
 pub struct Slot {
     /// The index of the version in the experiment.
     pub version: usize,
-    /// The stage.
     pub stage: Stage,
     /// The round, from 0: within a stage, each round executes every version and seed once.
     pub round: u32,
-    /// The layout seed of the executed build.
     pub seed: LayoutSeed,
 }
 

@@ -15,7 +15,6 @@ pub const COUNTING_RULES: u32 = 1;
 /// The key of the counted quantity, if that is not instructions.
 pub const COUNTED_KEY: &str = "counted";
 
-/// The key of the settings of a diagnosis.
 const DIAGNOSIS_KEY: &str = "diagnosis";
 
 impl ExperimentPlan {
@@ -29,13 +28,11 @@ impl ExperimentPlan {
         settings.get(key).cloned()
     }
 
-    /// True if it compares implementations, and not versions.
     pub fn is_of_implementations(&self) -> bool {
         let mut variants = self.versions.iter().filter_map(|one| one.version.variant.as_ref());
         variants.any(Variant::is_implementation)
     }
 
-    /// True if the experiment counts and times nothing.
     pub fn is_counting(&self) -> bool {
         self.setting(COUNTING_KEY).is_some()
     }
@@ -63,7 +60,6 @@ impl ExperimentPlan {
         serde_json::from_value(self.setting(DIAGNOSIS_KEY)?).ok()
     }
 
-    /// True if the experiment belongs to a diagnosis.
     pub fn is_diagnosis(&self) -> bool {
         self.setting(DIAGNOSIS_KEY).is_some()
     }
@@ -73,7 +69,6 @@ impl ExperimentPlan {
 /// from results for comparisons.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DiagnosisSettings {
-    /// The part of the diagnosis.
     #[serde(flatten)]
     pub part: DiagnosisPart,
     /// The number of busy processes that run at the same time.
@@ -84,7 +79,6 @@ pub struct DiagnosisSettings {
     pub uninterrupted: bool,
 }
 
-/// The parts of a diagnosis; each is a separate experiment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "part", rename_all = "kebab-case")]
 pub enum DiagnosisPart {

@@ -29,7 +29,6 @@ impl Format {
         matches!(self, Self::Bmf | Self::Gab)
     }
 
-    /// The file extensions of each format.
     pub const EXTENSIONS: [(&str, Self); 5] = [
         ("html", Self::Html),
         ("json", Self::Json),

@@ -26,7 +26,6 @@ pub enum Mode {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Schedule {
-    /// Sequential, as requested.
     #[default]
     NotRequested,
     /// Sequential, because the benchmark cannot be interleaved.
@@ -40,7 +39,6 @@ pub enum Schedule {
     InterleavedFreeThreads(u64),
 }
 
-/// Where the threads of an interleaved benchmark run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Threads {
     /// On the one CPU that both versions share: only the first one works.

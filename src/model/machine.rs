@@ -152,7 +152,6 @@ impl Finding {
         Self { check, found: found.into(), severity: Severity::Ok, matters: false }
     }
 
-    /// A finding that rbench handles.
     pub fn rbench(check: &'static str, found: impl Into<String>, how: impl Into<String>) -> Self {
         Self { severity: Severity::Rbench(how.into()), ..Self::ok(check, found) }
     }

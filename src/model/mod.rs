@@ -4,10 +4,8 @@
 macro_rules! names {
     ($type:ident { $($variant:ident = $name:literal,)* }) => {
         impl $type {
-            /// Every value.
             pub const ALL: [Self; [$($name),*].len()] = [$(Self::$variant),*];
 
-            /// Its name.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$variant => $name,)*

@@ -11,7 +11,6 @@ const SHOWN_TABLES: [&str; 4] = ["build", "profile", "target", "unstable"];
 /// The placeholder for a value that the user has to type again.
 pub const PLACEHOLDER: &str = "VALUE";
 
-/// The prefix of a hash.
 const HASH: &str = "blake3:";
 
 /// The number of hexadecimal digits kept of a hash.

@@ -63,13 +63,9 @@ pub(super) fn settings_difference(one: &str, other: &str) -> String {
 /// Compiler options that rbench passes to cargo unchanged.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct CompileSettings {
-    /// The cargo profile.
     pub profile: String,
-    /// Features to turn on.
     pub features: Vec<String>,
-    /// Turn all features on.
     pub all_features: bool,
-    /// Turn the default feature off.
     pub no_default_features: bool,
     /// Refuse to change Cargo.lock.
     pub locked: bool,

@@ -44,13 +44,10 @@ pub struct Setups(Vec<SetupRule>);
 /// A set-up, and the benchmarks that it is for; an absent condition matches all.
 #[derive(Clone, Debug)]
 pub struct SetupRule {
-    /// The package of the benchmark.
     pub package: Option<String>,
-    /// The bench target of the benchmark.
     pub bench: Option<String>,
     /// Matches the id.
     pub filter: Option<Regex>,
-    /// The commands.
     pub setup: Setup,
 }
 

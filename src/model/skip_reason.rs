@@ -64,11 +64,9 @@ impl Absence {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AbsentBenchmark {
-    /// The benchmark.
     pub benchmark: Benchmark,
     /// The index of the version that lacks it.
     pub version: usize,
-    /// Why it lacks it.
     pub absence: Absence,
 }
 

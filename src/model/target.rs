@@ -52,7 +52,6 @@ pub enum Members {
     /// `default-members` names others. All members if only others have a bench target.
     #[default]
     Default,
-    /// All members.
     All,
     /// The member of the current directory, or of the given manifest.
     One(Member),
@@ -62,16 +61,13 @@ pub enum Members {
 /// directory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Member {
-    /// The package's name.
     pub name: String,
-    /// Its directory, relative to that of the workspace.
     pub directory: PathBuf,
 }
 
 /// The selection of a workspace's bench targets. Empty lists select all.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TargetFilter {
-    /// Of these members.
     pub members: Members,
     /// Only these packages, by name.
     pub packages: Vec<String>,

@@ -61,7 +61,6 @@ impl Version {
         self.with_variant(self.digits())
     }
 
-    /// A revision of this version's files as one of this version.
     fn with_variant(&self, revision: String) -> String {
         match &self.variant {
             None => revision,
@@ -232,7 +231,6 @@ pub struct Implementations {
     pub left_out: Vec<Benchmark>,
 }
 
-/// One implementation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Implementation {
     /// The part of the id that distinguishes it: `serde`.
@@ -255,7 +253,6 @@ impl Implementation {
     }
 }
 
-/// A commit in an ordered list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlacedCommit {
     /// The commit, in hex.

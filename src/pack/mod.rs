@@ -38,14 +38,12 @@ const LONGEST_PATH: usize = 3 << 10;
 /// The longest name in a path, in bytes.
 const LONGEST_NAME: usize = 255;
 
-/// A file to put into a pack.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PackedFile {
     /// Its path in the directory that the pack is extracted to.
     pub path: PathBuf,
     /// The present file.
     pub source: PathBuf,
-    /// True for a program.
     pub is_executable: bool,
 }
 
@@ -140,7 +138,6 @@ fn header(name: &str, size: u64) -> io::Result<Header> {
     Ok(header)
 }
 
-/// The name of a content in the archive.
 fn content_name(content: &Content) -> String {
     format!("contents/{}", content.digest)
 }

@@ -23,7 +23,6 @@ const CHANGED: &str = "the digest of all its bytes is another one";
 /// The size of a block of an archive.
 const BLOCK: usize = 512;
 
-/// The compressed archive in a pack.
 type Compressed = GzDecoder<BufReader<Hashed<Take<File>>>>;
 
 /// A pack whose index was read.
@@ -51,7 +50,6 @@ impl<T: DeserializeOwned> Pack<T> {
         Ok(Self { path: path.to_owned(), seal, index })
     }
 
-    /// What the pack is about.
     pub const fn about(&self) -> &T {
         &self.index.about
     }
@@ -156,7 +154,6 @@ fn source(path: &Path) -> io::Result<(Hashed<Take<File>>, [u8; SEAL])> {
     Ok((Hashed::new(file.take(before_seal)), seal))
 }
 
-/// The archive of a pack, and its seal.
 fn archive(path: &Path) -> io::Result<(Archive<Compressed>, [u8; SEAL])> {
     let (source, seal) = source(path)?;
     Ok((Archive::new(GzDecoder::new(BufReader::new(source))), seal))

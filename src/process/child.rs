@@ -147,7 +147,6 @@ impl Tool {
         Ok(Output { status, stdout, stderr })
     }
 
-    /// Its handle.
     pub const fn child(&mut self) -> &mut std::process::Child {
         &mut self.child
     }
@@ -199,7 +198,6 @@ pub(super) fn spawn_keeper(command: &mut Command) -> io::Result<std::process::Ch
     Ok(keeper)
 }
 
-/// The keeper has been reaped.
 pub(super) fn forget_keeper(id: Pid) {
     let mut children = lock();
     children.keeper = children.keeper.filter(|keeper| *keeper != id);
@@ -476,7 +474,6 @@ fn in_table(address: SocketAddr) -> String {
     format!("{:08X}:{:04X}", u32::from_ne_bytes(ip.octets()), address.port())
 }
 
-/// True if the process has the socket open.
 fn holds(process: Pid, inode: u64) -> bool {
     let Ok(files) = fs::read_dir(format!("/proc/{process}/fd")) else { return false };
     let socket = format!("socket:[{inode}]");
@@ -599,7 +596,6 @@ pub(super) fn await_any_end() -> Option<Pid> {
     }
 }
 
-/// Reaps a child that has ended.
 pub(super) fn reap_ended(child: Pid) {
     let _ = waitid(WaitId::Pid(child), WaitIdOptions::EXITED | WaitIdOptions::NOHANG);
 }

@@ -13,7 +13,6 @@ pub(super) const ARCHITECTURE: u32 = 0xc000_00b7;
 
 /// Offset of the system call's number in the kernel's data.
 pub(super) const NUMBER: u32 = 0;
-/// Offset of the architecture.
 pub(super) const OF_ARCHITECTURE: u32 = 4;
 /// Offset of the arguments, eight bytes each.
 const ARGUMENTS: u32 = 16;

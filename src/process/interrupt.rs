@@ -31,10 +31,8 @@ use crate::{
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub enum SavedHandler {
-    /// No result.
     #[default]
     Nothing,
-    /// Every finished compilation.
     Compilations,
     /// Every finished execution; the same command continues after them.
     Executions,
@@ -148,7 +146,6 @@ impl Interrupt {
         }
     }
 
-    /// Sets the flag.
     pub fn set(&self) {
         // It fails only if the flag has been set many times already.
         let _ = (&self.writer).write(&[1]);
@@ -242,7 +239,6 @@ const FREE: i32 = 0;
 /// process at once, which would leave the child behind. No group has this number.
 const STARTING: i32 = -1;
 
-/// True if a signal to this process has no effect.
 fn is_ignored(signal: libc::c_int) -> bool {
     // SAFETY: all zeros are a valid value of this type of C.
     #[expect(unsafe_code, reason = "no safe way to have a value of a type of C")]

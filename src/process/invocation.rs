@@ -18,13 +18,11 @@ use crate::{model::variables::is_of_harness, secrets, shell::quoted};
 /// Its `Display` is an equivalent command line for a shell.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Invocation {
-    /// The program.
     pub program: PathBuf,
     /// Its arguments, without its own name.
     pub arguments: Vec<OsString>,
     /// The file it reads as its standard input, relative to its directory; without one, its input is empty.
     pub input: Option<PathBuf>,
-    /// The directory it runs in.
     pub directory: PathBuf,
     /// Variables in addition to those of this process.
     pub variables: Vec<(OsString, OsString)>,

@@ -78,7 +78,6 @@ pub(super) fn command(
     Ok((command, ReportReader(reader)))
 }
 
-/// The reading end of the pipe for a launcher's report.
 pub(super) struct ReportReader(PipeReader);
 
 impl ReportReader {

@@ -35,7 +35,6 @@ impl Load {
         Ok(load)
     }
 
-    /// True if every process is still running.
     pub fn is_running(&mut self) -> bool {
         self.0.iter_mut().all(|child| matches!(child.try_wait(), Ok(None)))
     }

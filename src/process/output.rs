@@ -14,7 +14,6 @@ use crate::secrets;
 /// The output of a child, stdout and stderr in the order written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Output {
-    /// The beginning.
     pub head: Vec<u8>,
     /// Number of bytes dropped between head and tail.
     pub omitted: u64,

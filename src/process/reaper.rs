@@ -28,7 +28,6 @@ struct Shared {
 struct State {
     /// The child that somebody else waits for.
     own: Option<Pid>,
-    /// The number of children that were started.
     started: usize,
     is_over: bool,
 }
@@ -52,7 +51,6 @@ impl Reaper {
         Ok(child)
     }
 
-    /// The child was reaped.
     pub(super) fn forget(&self, child: &Child) {
         let mut state = self.0.lock();
         state.own = state.own.filter(|own| *own != Pid::from_child(child));

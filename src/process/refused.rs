@@ -43,7 +43,6 @@ pub fn may_be_refused(output: &str) -> bool {
 /// Where a user can permit what was refused.
 #[derive(Clone, Copy, Debug)]
 pub enum Permission {
-    /// In bench.toml.
     InFile,
     /// On the command line: bench.toml is not known yet.
     ByOption,

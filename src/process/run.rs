@@ -38,10 +38,8 @@ use crate::{
     shell::quoted,
 };
 
-/// Limits on a child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Longest run time.
     pub deadline: Duration,
     /// Time between SIGTERM and SIGKILL.
     pub grace: Duration,
@@ -66,12 +64,9 @@ impl Default for Limits {
     }
 }
 
-/// The outcome of a child.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ended {
-    /// The way it ended.
     pub ending: Ending,
-    /// Resources it used.
     pub resources: Resources,
     /// Its stdout and stderr, merged.
     pub output: Output,
@@ -281,7 +276,6 @@ fn cannot_run(invocation: &Invocation, error: &std::io::Error) -> Error {
         .cause(error.to_string())
 }
 
-/// Waits for the end of a child.
 struct Wait<'w> {
     child: &'w Child,
     watch: ExitWatch,
@@ -383,7 +377,6 @@ pub fn check_cpu(cpu: Option<usize>) -> Result<()> {
     cpu.map_or(Ok(()), |cpu| allowed(cpu).map(drop))
 }
 
-/// The CPUs available to this thread.
 pub fn cpus() -> Result<Vec<usize>> {
     let what = || "cannot find out which CPUs there are";
     let allowed = sched_getaffinity(None).context(Exit::Internal, what)?;

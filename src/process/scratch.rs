@@ -63,7 +63,6 @@ impl Scratch {
             .cause("something has removed it while a benchmark was executed"))
     }
 
-    /// Its path.
     pub fn path(&self) -> &Path {
         self.directory.path()
     }

@@ -41,7 +41,6 @@ use crate::{
     secrets,
 };
 
-/// The name by which the keeper is started.
 pub const KEEPER: &str = "cargo-rbench-keeper";
 
 /// Time between SIGTERM and SIGKILL.
@@ -56,18 +55,13 @@ const SENT: u64 = 64 << 10;
 /// Lines of a failed command's stderr that are reported.
 const LINES: usize = 10;
 
-/// A command for the shell.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SetupCommand {
     /// The key of bench.toml that has it.
     pub key: String,
-    /// Its text.
     pub script: String,
-    /// The directory to run it in.
     pub directory: PathBuf,
-    /// Its environment.
     pub environment: Vec<(OsString, OsString)>,
-    /// Its longest time.
     pub timeout: Duration,
 }
 
@@ -86,7 +80,6 @@ struct Failure {
     reason: String,
     /// The end of its output, as it was written.
     output: Vec<u8>,
-    /// True if the output is longer.
     is_cut: bool,
 }
 
@@ -103,15 +96,12 @@ static SETUPS: Mutex<SetupsOfThisProcess> = Mutex::new(SetupsOfThisProcess {
 struct SetupsOfThisProcess {
     /// Absent until something is set up.
     keeper: Option<Keeper>,
-    /// The lock that the keeper shares.
     lock: Option<File>,
     /// What was set up: the directory, and the number of the set-up.
     done: BTreeSet<(PathBuf, usize)>,
-    /// What has a command for the end.
     ending: BTreeSet<(PathBuf, usize)>,
 }
 
-/// The keeper, from the side of rbench.
 struct Keeper {
     process: Child,
     socket: BufReader<UnixStream>,
@@ -148,7 +138,6 @@ pub fn set_up_once(
     Ok(())
 }
 
-/// Runs a command of a set-up.
 pub fn run_setup_command(command: SetupCommand, interrupt: &Interrupt) -> Result<()> {
     setups().ask(&Request::Run(command), interrupt)
 }

@@ -53,7 +53,6 @@ impl Project {
             .with(config)
     }
 
-    /// The slowdowns that a version accepts.
     fn accepted_in(&self, version: &Version, observer: &dyn Observer) -> Result<AcceptedToml> {
         let text = self.text_in(version, AcceptedToml::NAME, observer)?.unwrap_or_default();
         AcceptedToml::parse(text, AcceptedToml::NAME.into())

@@ -42,23 +42,18 @@ pub(super) const OBJECTS: &str = "objects/pack";
 /// The digest of the pack that is extracted; without this file, none is completely.
 pub(super) const EXTRACTED: &str = "extracted.json";
 
-/// The store of the results of all packs of a repository.
 const STORE: &str = "results.sqlite";
 
-/// What a pack is about.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PackedProject {
     /// The version of rbench that packed: another one may link other layouts.
     pub(super) rbench: String,
     pub(super) architecture: String,
-    /// The identity of the repository.
     pub(super) repository: String,
-    /// The path that the pack has to have.
     pub(super) place: PathBuf,
     /// The commits whose parents the clone lacks.
     pub(super) shallow: Option<String>,
-    /// The directory of the workspace in the repository.
     pub(super) workspace: PathBuf,
     pub(super) members: Members,
     pub(super) bench_targets: Vec<BenchTarget>,
@@ -66,27 +61,20 @@ pub struct PackedProject {
     pub(super) packages: Option<String>,
     /// Base and head.
     pub versions: [Version; 2],
-    /// The settings that they were compiled with.
     pub settings: CompileSettings,
-    /// The bench targets that were compiled.
     pub targets: TargetFilter,
-    /// Their compilations.
     pub builds: PackedBuilds,
-    /// The digest of the pack.
     #[serde(skip)]
     pub(super) digest: Option<Digest>,
 }
 
-/// The directories for the files of a pack.
 pub struct PackPlaces {
-    /// For files that are made for it.
     pub staging: PathBuf,
     /// Of compilations, on the machine that measures.
     pub storage: PathBuf,
 }
 
 impl PackedProject {
-    /// The store of results.
     pub(super) fn store(&self) -> PathBuf {
         self.place.join(STORE)
     }
@@ -146,7 +134,6 @@ impl PackedProject {
     }
 }
 
-/// The place of packs of the repository with this identity.
 pub(super) fn place_of(repository: &str) -> Result<PathBuf> {
     let places = std::env::var_os(PLACES_VARIABLE).filter(|given| !given.is_empty());
     let places = places.map_or_else(|| PLACES.into(), PathBuf::from);
@@ -209,7 +196,6 @@ pub(super) fn extracted(place: &Path) -> Option<Digest> {
     files::read_json(&place.join(EXTRACTED))
 }
 
-/// Replaces the pack that is in its place by this one.
 pub(super) fn extract(pack: Pack<PackedProject>, about: &PackedProject) -> Result<()> {
     let place = &about.place;
     let what = || format!("cannot extract the pack to {}", place.display());

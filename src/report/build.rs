@@ -177,7 +177,6 @@ impl BuiltTarget {
 }
 
 impl WorstAgreement {
-    /// The worst of the agreements of each seed.
     pub fn new(pairs: &[elf::Agreement]) -> Self {
         let least = |share: fn(&elf::Agreement) -> f64| pairs.iter().map(share).fold(1.0, f64::min);
         Self {

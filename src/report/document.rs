@@ -21,10 +21,7 @@ use super::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Medium {
     /// A terminal, or a plain text file.
-    Terminal {
-        /// The width in columns.
-        columns: usize,
-    },
+    Terminal { columns: usize },
     /// A pull request, or any other page written in Markdown.
     Markdown,
     /// A stand-alone web page.
@@ -160,13 +157,11 @@ impl Text {
         Self::new().name(name)
     }
 
-    /// Appends words.
     #[must_use]
     pub fn then(self, text: impl Into<String>) -> Self {
         self.span(text.into(), Role::Plain, Kind::Words)
     }
 
-    /// A warning, to be read on a terminal.
     pub fn warning(text: impl Into<Self>) -> Self {
         Self::new().styled(Role::Doubtful, "warning:").then(" ").append(text.into())
     }

@@ -20,7 +20,6 @@ pub struct ExecReport {
     pub request: ExecutionRequest,
     /// The reason why the harness never takes as many measurements as requested, if it does not.
     pub limit: Option<&'static str>,
-    /// The benchmarks that the process executed, each with its outcome.
     pub benchmarks: Vec<(Benchmark, Result<Outcome>)>,
 }
 

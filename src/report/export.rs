@@ -10,14 +10,10 @@ use crate::{
     model::{Benchmark, Metric},
 };
 
-/// The value of a benchmark in one metric.
 #[derive(Clone, Debug)]
 pub struct ExportedValue {
-    /// The benchmark.
     pub benchmark: Benchmark,
-    /// The metric.
     pub metric: Metric,
-    /// The value, with its interval.
     pub estimate: Estimate,
 }
 

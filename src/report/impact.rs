@@ -147,7 +147,6 @@ pub struct ImpactNote {
     pub text: Text,
 }
 
-/// A row with an impact: its benchmark, its verdict, and the impact on it.
 pub type ImpactRow<'r> = (&'r Benchmark, VerdictKind, &'r Impact);
 
 /// The notes on the impact on measured benchmarks, unless they are shown to cost the same.

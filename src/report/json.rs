@@ -19,7 +19,6 @@ use crate::{
     verdict::{DecidedRow, DecidedStage, Interleaving, Verdict},
 };
 
-/// The version of the JSON of every report.
 pub const SCHEMA_VERSION: u32 = 1;
 
 // A report with the version of its shape.
@@ -97,7 +96,6 @@ impl Estimate {
         interval.as_ref().map_or_else(String::new, plus_minus)
     }
 
-    /// The value with its interval at this confidence.
     pub fn new(summary: &Summary, confidence: f64) -> Self {
         let interval = Interval::three_level(summary, confidence).ok();
         Self {
@@ -159,7 +157,6 @@ pub struct Measured {
 }
 
 impl Measured {
-    /// The mode and the estimator of a summary.
     pub fn new(interleaving: Option<Interleaving>, summary: Option<&Summary>) -> Self {
         let interleaving = interleaving.filter(|_| summary.is_some());
         Self {

@@ -46,7 +46,6 @@ use crate::{error::Result, escape};
 
 /// The report of a command: one document for people, in three forms, and JSON for programs.
 pub trait Report {
-    /// The report for people.
     fn document(&self, medium: Medium) -> Document;
 
     /// The report for programs: a JSON document, the same for every reader. Its shape is public,

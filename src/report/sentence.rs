@@ -49,7 +49,6 @@ impl Counts {
 }
 
 impl VerdictKind {
-    /// The class in a style sheet.
     pub const fn class(self) -> &'static str {
         match self {
             Self::NotComparable => "incomparable",
@@ -57,7 +56,6 @@ impl VerdictKind {
         }
     }
 
-    /// The role in a text.
     pub const fn role(self) -> Role {
         match self {
             Self::Regressed => Role::Bad,
@@ -99,7 +97,6 @@ pub fn change_of(verdict: &Verdict) -> Option<&Change> {
     change_and_reason(verdict).0
 }
 
-/// The change that a verdict is about, and the reason for the verdict.
 fn change_and_reason(verdict: &Verdict) -> (Option<&Change>, String) {
     match verdict {
         Verdict::Regressed { change, evidence: why }
@@ -308,7 +305,6 @@ pub fn reached(p: f64, needed: f64) -> String {
     format!("{}, threshold {}", p_value(p), probability(needed))
 }
 
-/// The number of these entries.
 pub fn idle_number(idle: &[IdleAcceptance]) -> Option<String> {
     let verb = if idle.len() == 1 { "changes" } else { "change" };
     let entries = if idle.len() == 1 { "entry" } else { "entries" };

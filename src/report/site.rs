@@ -449,7 +449,6 @@ impl SiteReport {
         table
     }
 
-    /// The benchmarks of a package on a machine, each with its course.
     fn course_blocks(&self, history: &PackageHistory) -> Vec<Block> {
         let names = self.names();
         let mut table = Table::new([

@@ -27,14 +27,12 @@ const LEAST: usize = 8;
 #[derive(Clone, Debug)]
 pub struct Table {
     pub(super) columns: Vec<Column>,
-    /// Each with a cell for each column.
     pub(super) rows: Vec<Vec<Cell>>,
 }
 
 #[derive(Clone, Debug)]
 pub struct Column {
     pub(super) head: Cow<'static, str>,
-    /// True for numbers.
     pub(super) right: bool,
     cut: Cut,
     dropped: Option<Rank>,
@@ -70,13 +68,11 @@ pub struct Cell {
 }
 
 impl Column {
-    /// A column of words.
     pub fn left(head: impl Into<Cow<'static, str>>) -> Self {
         let head = head.into();
         Self { head, right: false, cut: Cut::Nothing, dropped: None, joined: false }
     }
 
-    /// A column of numbers.
     pub fn right(head: impl Into<Cow<'static, str>>) -> Self {
         Self { right: true, ..Self::left(head) }
     }
@@ -130,7 +126,6 @@ impl Cell {
         Self { kind: Kind::Name, ..Self::from(name) }
     }
 
-    /// Links it to another file, on a page.
     #[must_use]
     pub fn linked(self, file: impl Into<String>) -> Self {
         Self { link: Some(file.into()), ..self }

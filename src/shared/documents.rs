@@ -56,10 +56,8 @@ pub struct Wanted<'w> {
     pub senders: &'w [String],
 }
 
-/// An experiment that a place has.
 #[derive(Debug)]
 pub struct Listed {
-    /// Its identity.
     pub identity: String,
     /// The login that sent it, which only a database knows.
     pub sender: Option<String>,
@@ -110,7 +108,6 @@ pub struct About<'e> {
     rbench: &'e str,
     base: Option<&'e str>,
     head: &'e str,
-    /// The time of the head's commit.
     head_s: Option<i64>,
     summary: &'e str,
     begun_ns: i64,

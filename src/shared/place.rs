@@ -16,7 +16,6 @@ use crate::{
     shell::quoted,
 };
 
-/// The variable that has the place.
 const PLACE: &str = "RBENCH_SHARED";
 
 /// The variable that has the path of a file with the place, such as one of systemd's credentials.

@@ -49,7 +49,6 @@ const FIRST_PATIENCE: Duration = Duration::from_secs(5);
 /// The first and the longest pause between two attempts.
 const PAUSES: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(2)];
 
-/// An open database.
 pub struct Database<'n> {
     address: Address,
     /// The project whose experiments are listed.
@@ -185,7 +184,6 @@ impl<'n> Database<'n> {
 /// The reason why there is no connection.
 enum Failure {
     Database(DatabaseError),
-    /// It was not tried.
     Refused(Error),
 }
 
@@ -224,7 +222,6 @@ fn sources<'e>(error: &'e DatabaseError) -> impl Iterator<Item = &'e (dyn error:
     iter::successors(error.source(), |source| (**source).source())
 }
 
-/// The causes of an error in one line.
 fn causes(error: &DatabaseError) -> String {
     let causes: Vec<String> = sources(error).map(ToString::to_string).collect();
     if causes.is_empty() { error.to_string() } else { causes.join(": ") }

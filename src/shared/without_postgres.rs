@@ -6,7 +6,6 @@ use std::{collections::HashSet, fmt};
 use super::documents::{Documents, Listed, Summary, Wanted};
 use crate::error::{Error, Exit, Result};
 
-/// No address.
 #[derive(Clone, Debug)]
 pub enum Address {}
 
@@ -25,7 +24,6 @@ impl fmt::Display for Address {
     }
 }
 
-/// No database.
 #[derive(Debug)]
 pub enum Database {}
 

@@ -20,7 +20,6 @@ impl fmt::Display for ExperimentId {
     }
 }
 
-/// All results of a query.
 pub(super) fn query<T, C: FromIterator<T>>(
     connection: &Connection,
     query: &str,
@@ -85,7 +84,6 @@ pub(super) fn stage_at(row: &Row<'_>, column: usize) -> rusqlite::Result<Stage> 
     }
 }
 
-/// The stored number of a stage.
 pub(super) const fn stage_number(stage: Stage) -> i64 {
     match stage {
         Stage::First => 1,

@@ -222,7 +222,6 @@ struct Lines<'w> {
 }
 
 impl<'w> Lines<'w> {
-    /// Begins with the header.
     fn begin(out: &'w mut dyn Write) -> Result<Self> {
         let mut lines = Self { out, written: 0, checksum: crc32fast::Hasher::new() };
         lines.write(&Line::Header {
@@ -313,19 +312,15 @@ impl Store<'_> {
 /// The longest line in bytes: longer than any execution, and short enough to be held in memory.
 const LONGEST_LINE: usize = 64 << 20;
 
-/// The result of an import.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Imported {
-    /// Experiments that were new to the store.
     pub experiments: usize,
     /// Experiments that the store already had.
     pub known: usize,
-    /// Executions that were new to the store.
     pub executions: usize,
 }
 
 impl Imported {
-    /// Adds another result.
     pub const fn add(&mut self, other: Self) {
         self.experiments += other.experiments;
         self.known += other.known;
@@ -333,7 +328,6 @@ impl Imported {
     }
 }
 
-/// The experiments to import.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Selection<'i> {
     /// Only those that were finished at this time or later.

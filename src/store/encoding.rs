@@ -37,7 +37,6 @@ pub(super) struct Entry {
 pub(super) struct Head {
     /// The measured metrics, in the order of their first appearance.
     pub(super) metrics: Vec<Metric>,
-    /// The number of executions.
     executions: usize,
     /// The number of executions without measurements.
     pub(super) failures: usize,
@@ -190,7 +189,6 @@ pub(super) fn encode(entries: &[Entry]) -> Result<Vec<Vec<u8>>, Damage> {
     Ok(parts)
 }
 
-/// Decodes the executions of a part.
 pub(super) fn decode(part: &[u8]) -> Result<Vec<Entry>, Damage> {
     let (head, mut rest): (Head, _) = postcard::take_from_bytes(content(part)?)?;
     let mut last = [0_u64; NUMBERS];
@@ -218,7 +216,6 @@ pub(super) fn decode(part: &[u8]) -> Result<Vec<Entry>, Damage> {
     Ok(entries)
 }
 
-/// Decodes the head of a part.
 pub(super) fn head(part: &[u8]) -> Result<Head, Damage> {
     Ok(postcard::take_from_bytes(content(part)?)?.0)
 }
@@ -306,7 +303,6 @@ fn whole(total: f64) -> i64 {
     total as i64
 }
 
-/// The measurement that a harness computes from a total.
 fn measurement(total: i64, iterations: u64) -> f64 {
     total as f64 / iterations as f64
 }

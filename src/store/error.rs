@@ -12,7 +12,6 @@ use crate::{
     shell::quoted,
 };
 
-/// The advice to use another file.
 pub(super) fn another_file() -> String {
     format!("name another file as `path` in [store] of bench.toml{}", secrets::of_base())
 }
@@ -20,7 +19,6 @@ pub(super) fn another_file() -> String {
 /// An error within a store operation, before it gets the operation's name and the path.
 #[derive(Debug)]
 pub(super) enum StoreError {
-    /// An error of SQLite.
     Sql(rusqlite::Error),
     /// Stored data differs from the data that was written.
     Damaged(String),
@@ -31,7 +29,10 @@ pub(super) enum StoreError {
     /// The file is no longer where the store was opened.
     Missing,
     /// A line of an imported file is invalid.
-    Line { number: usize, reason: String },
+    Line {
+        number: usize,
+        reason: String,
+    },
 }
 
 /// The reason why bytes are no valid executions.

@@ -22,18 +22,14 @@ use crate::{
     },
 };
 
-/// An experiment as it is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredExperiment {
-    /// Its id in this store.
     pub id: ExperimentId,
     /// The id that is the same in every store that has the experiment.
     pub identity: String,
-    /// The plan.
     pub plan: ExperimentPlan,
     /// For each version of the plan, the error message if it could not be built.
     pub unbuildable: Vec<Option<String>>,
-    /// The time of its start.
     pub begun: SystemTime,
     /// The time when it was finished, if it is.
     pub finished: Option<SystemTime>,
@@ -41,14 +37,10 @@ pub struct StoredExperiment {
     pub machine_state: Option<String>,
 }
 
-/// An experiment that can be continued.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnfinishedExperiment {
-    /// The experiment.
     pub id: ExperimentId,
-    /// The executions with measurements.
     pub done: HashSet<(Benchmark, Slot)>,
-    /// The executions that failed.
     pub failed: HashSet<(Benchmark, Slot)>,
 }
 

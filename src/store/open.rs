@@ -43,7 +43,6 @@ impl<F: Fn()> Observer for F {
     }
 }
 
-/// An open store.
 pub struct Store<'a> {
     pub(super) connection: Connection,
     path: PathBuf,

@@ -30,9 +30,7 @@ pub(super) const BENCHMARK_ID: &str =
 /// One execution of a benchmark, successful or failed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StoredExecution {
-    /// The experiment that it belongs to.
     pub experiment: ExperimentId,
-    /// Its position in the experiment.
     pub slot: Slot,
     /// The measurements, or the reason why there are none.
     pub outcome: Result<Execution, Unmeasured>,
@@ -41,7 +39,6 @@ pub struct StoredExecution {
 /// A summary of the measurements of one benchmark in an experiment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MeasuredBenchmark {
-    /// The benchmark.
     pub benchmark: Benchmark,
     /// One summary for each version of the experiment, in its order.
     pub versions: Vec<MeasuredVersion>,
@@ -56,17 +53,13 @@ pub struct MeasuredVersion {
     pub failed: bool,
 }
 
-/// A build of a version of an experiment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordedBuild {
     /// The index of the version in the experiment.
     pub version: usize,
-    /// The bench target.
     #[serde(flatten)]
     pub target: BenchTarget,
-    /// The seed of the layout.
     pub seed: LayoutSeed,
-    /// The layout.
     pub layout: Layout,
     /// The digest of its loadable sections. For a program that runs something else than its build, also of all files
     /// of its version.
@@ -84,7 +77,6 @@ impl Store<'_> {
         self.read("read executions from", |connection| rows(connection, benchmark, experiments))
     }
 
-    /// The experiments that executed a benchmark.
     pub fn experiments_with(&self, benchmark: &Benchmark) -> Result<HashSet<ExperimentId>> {
         self.read("read executions from", |connection| {
             let select = format!(
@@ -113,7 +105,6 @@ impl Store<'_> {
         })
     }
 
-    /// The builds of an experiment.
     pub fn builds(&self, experiment: ExperimentId) -> Result<Vec<RecordedBuild>> {
         self.read("read builds from", |connection| {
             let select = "SELECT version, package, target, seed, layout, digest FROM build
@@ -261,7 +252,6 @@ impl Store<'_> {
     }
 }
 
-/// The executions that cannot be read.
 fn unreadable_executions(connection: &Connection) -> Result<Vec<String>, StoreError> {
     let mut findings = Vec::new();
     let mut statement = connection.prepare(&format!(

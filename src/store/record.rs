@@ -157,7 +157,6 @@ pub(super) fn set_unbuildable(
     Ok(execute(connection, update, params![reason, experiment.0, version])?)
 }
 
-/// Adds outcomes of executions of one benchmark.
 pub(super) fn add_executions(
     connection: &Connection,
     experiment: ExperimentId,
@@ -181,7 +180,6 @@ pub(super) fn add_executions(
 struct Group<'b> {
     experiment: ExperimentId,
     benchmark: &'b Benchmark,
-    /// The id of the benchmark.
     id: i64,
     version: usize,
     stage: Stage,
@@ -266,7 +264,6 @@ impl Store<'_> {
         })
     }
 
-    /// The benchmarks that one version of an experiment lacks.
     pub fn absent(&self, experiment: ExperimentId) -> Result<Vec<AbsentBenchmark>> {
         self.read("read the absent benchmarks from", |connection| {
             let select = format!(

@@ -28,7 +28,6 @@ pub(super) const VERSION: i64 = 1;
 /// Marks a file as a store of rbench, in SQLite's own header: `rbch`.
 pub(super) const APPLICATION_ID: i32 = i32::from_be_bytes(*b"rbch");
 
-/// Provides the function of the schema that computes checksums.
 pub(super) fn provide_checksum(connection: &Connection) -> rusqlite::Result<()> {
     let flags = FunctionFlags::SQLITE_UTF8
         | FunctionFlags::SQLITE_DETERMINISTIC
@@ -61,12 +60,9 @@ fn checksum(row: &Context<'_>) -> u32 {
     sum.finalize()
 }
 
-/// The kind of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// An empty database.
     Empty,
-    /// A store with a schema of this version.
     Store(i64),
     /// A database of another program.
     Foreign,
@@ -130,7 +126,6 @@ pub(super) fn is_current(connection: &Connection) -> Result<bool, StoreError> {
     Ok(definitions(connection)? == definitions(&own)?)
 }
 
-/// The schema version of a store.
 fn version(connection: &Connection) -> rusqlite::Result<i64> {
     connection.pragma_query_value(None, "user_version", |row| row.get(0))
 }

@@ -28,7 +28,6 @@ use crate::{
 /// A selection of the builds of one stage: all of them, or those of one interim analysis.
 #[derive(Clone, Copy, Debug)]
 pub struct BuildSelection<'s> {
-    /// The stage of the builds.
     pub stage: Stage,
     /// The layout seeds of the selected builds; `None` selects every build of the stage.
     pub seeds: Option<&'s [LayoutSeed]>,
@@ -50,7 +49,6 @@ impl From<Stage> for BuildSelection<'_> {
 /// The stored executions of one benchmark in a set of experiments, by experiment and version.
 pub struct BenchmarkResults<'r> {
     pub(super) results: &'r Results<'r>,
-    /// The benchmark that was executed.
     pub benchmark: Benchmark,
     rows: BTreeMap<VersionRef, Vec<StoredExecution>>,
     variances: RefCell<HashMap<(usize, Metric, Mode), Option<SessionVariance>>>,
@@ -82,7 +80,6 @@ impl Results<'_> {
 }
 
 impl BenchmarkResults<'_> {
-    /// The bench target that the benchmark belongs to.
     pub fn target(&self) -> BenchTarget {
         self.benchmark.bench_target()
     }
@@ -111,7 +108,6 @@ impl BenchmarkResults<'_> {
         if measured.is_empty() { failed } else { measured }
     }
 
-    /// The successful executions of one stage.
     pub fn executions(
         &self,
         measured: VersionRef,
@@ -154,7 +150,6 @@ impl BenchmarkResults<'_> {
         rows.filter_map(|row| row.outcome.as_ref().ok()).any(|one| waits.contains(&one.schedule))
     }
 
-    /// The versions of an experiment that have rows.
     fn versions_in(&self, experiment: usize) -> impl Iterator<Item = VersionRef> {
         let place = |version| VersionRef { experiment, version };
         self.rows.range(place(0)..=place(usize::MAX)).map(|(place, _)| *place)
@@ -275,7 +270,6 @@ impl BenchmarkResults<'_> {
         Ok(measurements.map(|measurements| Summary::compute(&measurements, estimator)))
     }
 
-    /// The builds of the benchmark's target at a place.
     pub fn linked(&self, place: VersionRef) -> Result<Vec<RecordedBuild>> {
         self.results.linked(place, &self.target())
     }

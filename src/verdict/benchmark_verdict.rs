@@ -4,35 +4,27 @@ use rbench_stats::{Assessment, Change, Criteria, Evidence, InconclusiveReason, S
 
 use crate::model::{Acceptance, SkipReason};
 
-/// The verdict on one benchmark of two versions.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
     /// The head costs more, by at least the smallest change of interest.
     Regressed {
-        /// The change, from the stage that decides.
         change: Change,
-        /// The evidence for it.
         evidence: Evidence,
     },
     /// The head costs more, but a slowdown was accepted, and this one is not shown to exceed it.
     Accepted {
-        /// The change, from the stage that decides.
         change: Change,
-        /// The evidence for it.
         evidence: Evidence,
         /// The accepted slowdown, with its reason.
         acceptance: Acceptance,
     },
     /// The head costs less, by at least the smallest change of interest.
     Improved {
-        /// The change, from the stage that decides.
         change: Change,
-        /// The evidence for it.
         evidence: Evidence,
     },
     /// The 95 % interval of the change lies inside ± the smallest change of interest.
     Unchanged {
-        /// The change with that interval.
         change: Change,
         /// The smallest change of interest.
         min_effect: f64,
@@ -41,7 +33,6 @@ pub enum Verdict {
     },
     /// Neither a change nor equivalence is shown.
     Inconclusive {
-        /// The change, from the stage that decides.
         change: Change,
         /// The smallest increase that such an experiment reports with a power of 80 %, if known.
         detectable: Option<f64>,
@@ -54,17 +45,13 @@ pub enum Verdict {
     Unaffected,
     /// The benchmark asked not to be measured here.
     Skipped {
-        /// Its own reason.
         reason: String,
     },
-    /// There are no measurements to decide by.
     Failed {
-        /// The cause.
         reason: String,
     },
     /// The measurements must not be compared: another machine, other settings.
     NotComparable {
-        /// The difference.
         reason: String,
     },
 }

@@ -13,7 +13,6 @@ use crate::model::{InterimAnalyses, LayoutSeed, Stage};
 
 /// The interim analyses of two versions that the first stage of their experiment has completed.
 pub(super) struct DoneAnalyses {
-    /// The interim analyses that the experiment planned.
     pub(super) planned: InterimAnalyses,
     /// The layout seeds of all builds, in the order in which they are measured.
     seeds: Vec<LayoutSeed>,
@@ -63,17 +62,13 @@ pub enum Progress {
     /// None: the benchmark is decided, or no analysis is left.
     #[default]
     Ended,
-    /// Another interim analysis.
     Open {
         /// The probability that a later analysis decides the benchmark: the highest among those
         /// left.
         chance: f64,
     },
     /// A second stage, on fresh builds.
-    Flagged {
-        /// The number of fresh builds.
-        builds: usize,
-    },
+    Flagged { builds: usize },
 }
 
 impl Progress {

@@ -124,7 +124,6 @@ impl Counts {
         }
     }
 
-    /// The number of rows with this verdict.
     pub const fn with_verdict(mut self, kind: VerdictKind) -> usize {
         *self.of_kind(kind)
     }
@@ -145,7 +144,6 @@ impl Counts {
         self.skipped == self.rows() && !is_first
     }
 
-    /// The total number of rows.
     fn rows(&self) -> usize {
         VerdictKind::ALL.into_iter().map(|kind| self.with_verdict(kind)).sum()
     }

@@ -16,13 +16,10 @@ use crate::{
 /// The difference of two versions in one metric of a benchmark, by the builds measured so far.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProvisionalRow {
-    /// The benchmark.
     pub benchmark: Benchmark,
-    /// The metric.
     pub metric: Metric,
     /// The stage whose builds were measured.
     pub stage: Stage,
-    /// The number of builds of each version.
     pub builds: usize,
     /// The relative change of the head.
     pub estimate: f64,

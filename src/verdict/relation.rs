@@ -10,7 +10,6 @@ use crate::{
     store::StoredExperiment,
 };
 
-/// The position of a version in an experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct VersionRef {
     /// The index of the experiment in a list sorted from the oldest to the newest.
@@ -22,7 +21,6 @@ pub struct VersionRef {
 /// The relation between the newest comparable results of base and head.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Relation {
-    /// Measured in one experiment.
     SameExperiment([VersionRef; 2]),
     /// Measured in two experiments with the same machine, settings and compiler.
     AcrossExperiments([VersionRef; 2]),

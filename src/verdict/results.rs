@@ -54,7 +54,6 @@ impl<'s> Results<'s> {
         }
     }
 
-    /// The store that they are from.
     pub const fn store(&self) -> &'s Store<'s> {
         self.store
     }
@@ -126,7 +125,6 @@ impl<'s> Results<'s> {
         found
     }
 
-    /// The builds of a bench target of a version.
     pub fn linked(&self, measured: VersionRef, target: &BenchTarget) -> Result<Vec<RecordedBuild>> {
         let builds = self.builds(measured.experiment)?;
         let own =
@@ -134,7 +132,6 @@ impl<'s> Results<'s> {
         Ok(builds.iter().filter(own).cloned().collect())
     }
 
-    /// The distinct programs of a bench target in an experiment.
     pub(super) fn programs(&self, experiment: usize, target: &BenchTarget) -> Result<Programs> {
         Ok(Programs::new(&self.builds(experiment)?, target))
     }
@@ -149,7 +146,6 @@ impl<'s> Results<'s> {
         Ok(builds)
     }
 
-    /// The benchmarks that an experiment measured, with the metrics of each.
     pub(super) fn measured(&self, experiment: usize) -> Result<Vec<MeasuredBenchmark>> {
         self.store.measured_metrics(self.experiments[experiment].id)
     }
@@ -179,7 +175,6 @@ impl<'s> Results<'s> {
         Err(Error::new(Exit::Usage, what).hint(hint))
     }
 
-    /// The experiments that executed a benchmark.
     pub fn experiments_with(&self, benchmark: &Benchmark) -> Result<Rc<HashSet<usize>>> {
         if let Some(known) = self.executed.borrow().get(benchmark) {
             return Ok(known.clone());

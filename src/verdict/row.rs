@@ -12,12 +12,10 @@ use crate::model::{Benchmark, Metric, Throughput, names};
 /// The verdict on one benchmark in one metric, with its evidence.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DecidedRow {
-    /// The benchmark decided.
     pub benchmark: Benchmark,
     /// The metric; `None` if the verdict is about the benchmark as a whole: identical machine code,
     /// no impact, a failure, or results that must not be compared.
     pub metric: Option<Metric>,
-    /// The verdict on the metric.
     pub verdict: Verdict,
     /// The first stage and, if there was one, the second, on fresh builds. The last one decides.
     /// Empty if no values were compared.
@@ -55,7 +53,6 @@ pub struct ByMean {
 /// One stage of the decision on a benchmark in one metric.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DecidedStage {
-    /// The summaries of base and head.
     pub summaries: [Summary; 2],
     /// The comparison of base and head, and the evidence it gives.
     pub assessment: Assessment,
@@ -118,7 +115,6 @@ impl DecidedRow {
         Self { metric, stages, ..Self::without_metric(benchmark, verdict) }
     }
 
-    /// The stage that decides.
     pub fn decisive(&self) -> Option<&DecidedStage> {
         self.stages.last()
     }
@@ -218,7 +214,6 @@ impl VerdictKind {
         }
     }
 
-    /// True if the verdict reports a change.
     pub const fn is_change(self) -> bool {
         matches!(self, Self::Regressed | Self::Accepted | Self::Improved)
     }

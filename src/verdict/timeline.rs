@@ -12,7 +12,6 @@ use crate::{
 /// A measured version at its position in the history.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TimelineEntry {
-    /// The measured version.
     pub version: Version,
     /// The places where its files were measured, oldest first. Versions with the same files share
     /// them.
@@ -30,7 +29,6 @@ pub struct TimelineEntry {
 struct SameFiles<'v> {
     /// Each version once.
     versions: Vec<&'v Version>,
-    /// The places where they were measured.
     measured: Vec<VersionRef>,
 }
 

@@ -58,12 +58,10 @@ pub struct Verdicts<'r> {
 }
 
 impl<'r> Verdicts<'r> {
-    /// Decides by these results.
     pub fn new(results: &'r Results<'r>, options: DecisionOptions) -> Self {
         Self { results, options, counts: RefCell::default() }
     }
 
-    /// The metrics to decide that all these places have.
     pub fn metrics(&self, benchmark: &BenchmarkResults<'_>, places: &[VersionRef]) -> Vec<Metric> {
         let mut metrics = benchmark.metrics(places);
         metrics.retain(|metric| self.is_decided(metric));

@@ -16,7 +16,6 @@ pub const NO_SYMBOL: &str = "code without a symbol";
 pub struct Function {
     /// Its demangled name; `code without a symbol` for all such code of one place.
     pub name: Name,
-    /// Its place.
     pub place: Place,
 }
 
@@ -143,7 +142,6 @@ pub fn matched([base, head]: [&[Function]; 2], codes: [&FunctionSet; 2]) -> Vec<
 struct Known<'f> {
     /// The head's partner of each function of the base.
     partners: HashMap<Key<'f>, Key<'f>>,
-    /// The base's functions.
     of_base: HashSet<Key<'f>>,
     base_codes: BTreeMap<(Name, u64), Code>,
     head_codes: BTreeMap<(Name, u64), Code>,

@@ -48,28 +48,22 @@ pub struct Power {
     least_standard_error: f64,
     /// `ν / (l − 1)`.
     freedom_per_build: f64,
-    /// The rate at which this analysis flags.
     flag_rate: f64,
     criteria: Criteria,
-    /// The number of benchmarks that get a verdict.
     benchmarks: usize,
 }
 
-/// An addition to an experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum More {
-    /// The total number of builds.
     Builds(usize),
     /// The total number of executions of each build.
     Executions(usize),
 }
 
-/// The number of builds of the second stage.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum SecondStage {
     /// The number of the first stage.
     Equal,
-    /// The number that the change needs.
     AsNeeded,
 }
 

@@ -35,7 +35,6 @@ const MEAN_SHARE: f64 = 0.2;
 /// The mean contradicts a conclusion early where its own direction has a one-sided p value of at most this.
 const CONTRADICTION: f64 = 0.1;
 
-/// The confidence of a veto.
 const VETO_CONFIDENCE: f64 = 0.95;
 
 /// The builds of one stage, assessed by the estimator of the benchmark and by the mean of all measurements.
@@ -47,13 +46,11 @@ pub struct Analysis {
     pub mean: Option<Assessment>,
 }
 
-/// The estimate that decides a benchmark.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Decider {
     /// The estimator of the benchmark.
     #[default]
     Own,
-    /// The mean of all measurements.
     Mean,
 }
 
@@ -211,9 +208,7 @@ impl Analysis {
 /// A verdict, and the role of the mean in it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Decision {
-    /// The verdict.
     pub verdict: Verdict,
-    /// The estimate that decided.
     pub decider: Decider,
     /// The change of the mean with a 95 % confidence interval, where the estimator [needs it](super::Estimator::needs_mean): of
     /// the fresh builds where the mean decides, else of all builds of both stages.

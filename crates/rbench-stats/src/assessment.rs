@@ -15,13 +15,11 @@ use super::{
 /// The result of one interim analysis of one benchmark.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Assessment {
-    /// The difference of the versions.
     pub comparison: Comparison,
     /// The change, with the interval that is reported.
     pub change: Change,
     /// The error rates of this analysis.
     pub alpha: AlphaSpending,
-    /// The rule that was used.
     pub rule: Rule,
     /// True if the builds are stored ones of two sessions.
     pub is_across: bool,

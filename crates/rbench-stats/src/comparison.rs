@@ -381,7 +381,6 @@ impl Rounding {
         }
     }
 
-    /// The half-width of an interval of the difference.
     fn half_width(&self, confidence: f64, standard_error: f64, freedom: f64) -> f64 {
         let half_width = t_quantile(f64::midpoint(1.0, confidence), freedom) * standard_error;
         // Not `max`, which would hide a NaN.

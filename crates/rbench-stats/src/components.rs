@@ -101,7 +101,6 @@ impl FTest {
 }
 
 impl Components {
-    /// The components of one version.
     pub fn estimate(summary: &Summary) -> Self {
         let builds = summary.builds();
         let means = summary.means();
@@ -220,7 +219,6 @@ impl Interval {
         Self { center, low: center - half_width, high: center + half_width }
     }
 
-    /// Half the length of the interval.
     pub fn half_width(&self) -> f64 {
         (self.high - self.low) / 2.0
     }

@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 use super::{error::StatsError, estimator::Estimator, rule::Rule};
 use crate::{KnownMetric, Metric};
 
-/// The confidence of the interval of fresh builds.
 pub(super) const CONFIDENCE_OF_FRESH_BUILDS: f64 = 0.95;
 
 /// The largest `α₂`: the interval that is printed beside a confirmed change then does not include 0.
@@ -55,7 +54,6 @@ impl Default for MetricLimits {
 }
 
 impl MetricLimits {
-    /// The default limits.
     pub const DEFAULT: Self = {
         let mut limits = [None; Metric::KNOWN.len()];
         // A constant has no iterators.
@@ -95,7 +93,6 @@ impl Default for Criteria {
 }
 
 impl Criteria {
-    /// Checks that every number is in its range.
     pub fn checked(self) -> Result<Self, StatsError> {
         StatsError::unless_probability(self.false_alarm_rate)?;
         StatsError::unless_probability(self.confidence)?;

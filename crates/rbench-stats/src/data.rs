@@ -39,7 +39,6 @@ pub struct Measurements {
     factors: BTreeMap<u64, Vec<f64>>,
 }
 
-/// The values of one execution.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct ExecutionRange {
     round: usize,
@@ -123,7 +122,6 @@ impl Measurements {
         Ok(())
     }
 
-    /// The metric, with its unit.
     pub fn metric(&self) -> &Metric {
         &self.metric
     }
@@ -162,7 +160,6 @@ pub struct BuildMeasurements<'a> {
 }
 
 impl<'a> BuildMeasurements<'a> {
-    /// The layout seed.
     pub fn seed(&self) -> u64 {
         self.seed
     }
@@ -197,7 +194,6 @@ impl BuildMeasurements<'_> {
 /// The position of a measurement in the data as given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MeasurementPosition {
-    /// The layout seed of its build.
     pub seed: u64,
     /// The index of its execution within the build, from 0.
     pub round: usize,
@@ -217,19 +213,10 @@ impl fmt::Display for MeasurementPosition {
 pub enum InvalidMeasurement {
     /// A value is not a positive finite number, or outside the range of any unit.
     #[error("{position} is {value:?}, not a positive number below {:e}", ACCEPTED.end)]
-    Value {
-        /// The value.
-        value: f64,
-        /// Its position.
-        position: MeasurementPosition,
-    },
+    Value { value: f64, position: MeasurementPosition },
     /// Two builds have the same layout seed.
     #[error("two builds have the same layout seed {seed}")]
-    SeedTwice {
-        /// That seed.
-        seed: u64,
-    },
-    /// There are no measurements.
+    SeedTwice { seed: u64 },
     #[error("there is no measurement")]
     Nothing,
 }

@@ -10,7 +10,6 @@ use serde::Serialize;
 
 use super::{Estimator, Measurements, Moments, Random, Scratch, moments::median};
 
-/// The parameters of the bootstrap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bootstrap {
     /// `c`: the number of data sets, and of values of one data set, that each repetition chooses. None: 75 % of the
@@ -39,7 +38,6 @@ pub enum NoImpact {
     Choose {
         /// The requested `c`, or the largest that the data allow.
         choose: usize,
-        /// The number of data sets.
         sets: usize,
         /// The number of values in the smallest data set.
         values: usize,

@@ -33,7 +33,6 @@ pub enum Demand {
 }
 
 impl Demand {
-    /// The confidence of each interval.
     const fn confidence(self) -> f64 {
         match self {
             Self::Some => 0.9,
@@ -56,7 +55,6 @@ impl Demand {
 pub enum Interference {
     /// More alternations are needed.
     Undecided,
-    /// There is no evidence of any that matters.
     None,
     /// One version is slowed down more than the other.
     Asymmetric,

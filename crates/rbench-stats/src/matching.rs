@@ -42,13 +42,9 @@ pub enum Unpaired {
     ByDesign,
     /// Too few seeds have builds in both versions: fewer than two, or fewer than half of the builds of the larger
     /// version.
-    FewCommonSeeds {
-        /// The number of common seeds.
-        common: usize,
-    },
+    FewCommonSeeds { common: usize },
 }
 
-/// The builds to compare.
 pub(super) struct Matched<'s> {
     pub(super) method: Method,
     /// The builds of base and head, in the order of seeds; those of one index are a pair if the method is paired.

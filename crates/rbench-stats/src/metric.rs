@@ -50,7 +50,6 @@ impl fmt::Display for Unit {
 pub struct Metric {
     /// A short name, unique within a benchmark: `wall`, `instructions`, `peak-memory`.
     pub name: String,
-    /// The unit of every value.
     pub unit: Unit,
 }
 
@@ -72,7 +71,6 @@ pub enum MetricSource {
 /// A row of [`Metric::KNOWN`].
 #[derive(Clone, Copy, Debug)]
 pub struct KnownMetric {
-    /// The name.
     pub name: &'static str,
     unit: Unit,
     source: MetricSource,
@@ -168,12 +166,10 @@ impl Metric {
         Self::KNOWN.iter().find(|known| known.name == self.name && known.unit == self.unit)
     }
 
-    /// Where its values come from.
     pub fn source(&self) -> MetricSource {
         self.known().map_or(MetricSource::Execution, |known| known.source)
     }
 
-    /// The metrics with this source.
     pub fn with_source(source: MetricSource) -> Vec<Self> {
         let known = Self::KNOWN.into_iter().filter(|known| known.source == source);
         known.map(Self::from).collect()
@@ -184,7 +180,6 @@ impl Metric {
         matches!(self.source(), MetricSource::Executable | MetricSource::Compilation)
     }
 
-    /// True if it is a time of compiling.
     pub fn is_compile_time(&self) -> bool {
         self.source() == MetricSource::Compilation
     }

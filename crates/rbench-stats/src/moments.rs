@@ -16,7 +16,6 @@ const PARALLEL: usize = 8;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Moments {
-    /// The number of values.
     pub count: usize,
     /// Their arithmetic mean, in the unit of the values; NaN if there are none.
     pub mean: f64,

@@ -30,7 +30,6 @@ pub enum Rule {
 }
 
 impl Rule {
-    /// Every rule.
     pub const ALL: [Self; 2] = [Self::Paired, Self::Overlap];
 
     /// Its name on the command line, in configuration and in reports.

@@ -50,7 +50,6 @@ impl InterimAnalyses {
         Self { first: builds, most: builds }
     }
 
-    /// True if there is only one analysis.
     pub const fn is_fixed(self) -> bool {
         self.first >= self.most
     }
@@ -63,7 +62,6 @@ impl InterimAnalyses {
         })
     }
 
-    /// The number of analyses.
     pub fn count(self) -> usize {
         self.builds().count()
     }

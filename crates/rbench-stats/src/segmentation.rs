@@ -56,12 +56,10 @@ impl Sums {
         Self { center, prefix, range: [range[0] - margin, range[1] + margin] }
     }
 
-    /// The number of values.
     pub fn len(&self) -> usize {
         self.prefix.len() - 1
     }
 
-    /// True if there are no values.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -18,7 +18,6 @@ const MOST_AT_ANY_RATE: usize = 64;
 /// The most fresh builds, as a multiple of the builds of the first stage.
 const MOST: usize = 4;
 
-/// The intended power of the second stage.
 const SECOND_STAGE_POWER: f64 = 0.95;
 
 /// The probability that builds do not vary more than assumed.

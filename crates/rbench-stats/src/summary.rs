@@ -24,7 +24,6 @@ pub struct Summary {
 /// `y[j][i]` is measurement `i` of execution `j`; `n_j` and `m` count them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BuildSummary {
-    /// The layout seed.
     pub seed: u64,
     /// The start of its first execution, in seconds since a moment common to all builds, if known.
     pub start: Option<f64>,
@@ -49,7 +48,6 @@ pub struct BuildSummary {
     pub estimates: Vec<ExecutionEstimate>,
 }
 
-/// One execution, by the estimator in use.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ExecutionEstimate {
     /// Its round, from 0: executions of one build and round of both versions ran next to each other.
@@ -72,12 +70,10 @@ impl Summary {
         Self { metric, estimator, resolution, builds }
     }
 
-    /// The metric, with its unit.
     pub fn metric(&self) -> &Metric {
         &self.metric
     }
 
-    /// The estimator of the executions.
     pub fn estimator(&self) -> Estimator {
         self.estimator
     }
@@ -116,7 +112,6 @@ impl Summary {
         self.moments_of(|build| build.mean)
     }
 
-    /// Measurements per execution, on average.
     pub fn measurements_per_execution(&self) -> f64 {
         let measurements: usize = self.builds.iter().map(|build| build.measurements).sum();
         let executions: usize = self.builds.iter().map(|build| build.executions).sum();

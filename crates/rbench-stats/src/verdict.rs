@@ -14,22 +14,11 @@ use super::{
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
     /// The head costs more, by at least the smallest change of interest.
-    Regressed {
-        /// The change, from the stage that decides.
-        change: Change,
-        /// The evidence for it.
-        evidence: Evidence,
-    },
+    Regressed { change: Change, evidence: Evidence },
     /// The head costs less, by at least the smallest change of interest.
-    Improved {
-        /// The change, from the stage that decides.
-        change: Change,
-        /// The evidence for it.
-        evidence: Evidence,
-    },
+    Improved { change: Change, evidence: Evidence },
     /// The 95 % interval of the change lies inside ± the smallest change of interest.
     Unchanged {
-        /// The change with that interval.
         change: Change,
         /// The smallest change of interest.
         min_effect: f64,
@@ -39,7 +28,6 @@ pub enum Verdict {
     },
     /// Neither a change nor equivalence is shown.
     Inconclusive {
-        /// The change, from the stage that decides.
         change: Change,
         /// The smallest increase that such an experiment reports with a power of 80 %, if [known](Verdict::with_power).
         detectable: Option<f64>,
@@ -309,7 +297,6 @@ impl Verdict {
         }
     }
 
-    /// True if it reports a change.
     pub const fn is_change(&self) -> bool {
         matches!(self, Self::Regressed { .. } | Self::Improved { .. })
     }

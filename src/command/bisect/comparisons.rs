@@ -26,7 +26,6 @@ use crate::{
     verdict::{DecidedRow, Verdict},
 };
 
-/// The context of a search.
 pub struct Finder<'f> {
     pub project: &'f Project,
     /// The criteria of verdicts. The whole search together keeps the false-alarm rate.

@@ -15,7 +15,6 @@ use crate::{
 pub struct SearchEffort {
     pub measured: usize,
     pub stored: usize,
-    /// The time spent measuring.
     pub spent: Duration,
     pub stopped: bool,
     /// Causes that make the comparisons less reliable.
@@ -24,7 +23,6 @@ pub struct SearchEffort {
 
 /// A session for comparing versions, with the reasons why some cannot be compared.
 pub struct Versions<'s> {
-    /// The session that compiles and compares.
     pub session: Session<'s>,
     before: KnownBroken,
     pub effort: SearchEffort,
@@ -95,7 +93,6 @@ impl<'s> Versions<'s> {
     }
 }
 
-/// The reason why a listed version lacks a benchmark.
 pub fn why_missing(version: &ListedVersion, benchmark: &Benchmark) -> String {
     let target = benchmark.bench_target();
     let failure = version.listing.failure(&target);

@@ -7,7 +7,6 @@ use crate::{
     forge::{Comments, FoundComment, Host, HttpError, Request, Token},
 };
 
-/// The comment with one name on one request.
 pub struct Commenter<'c> {
     comments: Option<Comments>,
     request: Request,
@@ -18,13 +17,10 @@ pub struct Commenter<'c> {
     console: &'c Console,
 }
 
-/// The state of the comment, as far as it is known.
 enum Known {
     /// Not searched yet.
     Nothing,
-    /// It does not exist.
     Absent,
-    /// It exists.
     There(FoundComment),
 }
 

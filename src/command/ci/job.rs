@@ -38,7 +38,6 @@ const JUNIT: &str = "junit.xml";
 const LOG: &str = "rbench.log";
 const FILES: [&str; 3] = [COMPARISON, JUNIT, LOG];
 
-/// Publishes a comparison in a job.
 pub struct Job<'c> {
     pub environment: CiEnvironment,
     pub has_token: bool,
@@ -235,7 +234,6 @@ impl<'c> Job<'c> {
         Ok(exit)
     }
 
-    /// Publishes an error instead of a comparison.
     pub fn publish_failure(&mut self, error: &Error) -> Result<()> {
         let links = self.environment.links.clone();
         let path = log::path().map(|_| self.place.output_dir.join(LOG));

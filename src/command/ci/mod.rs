@@ -53,7 +53,6 @@ fn compared(
     result
 }
 
-/// The options with the versions of the job.
 fn compared_versions(
     args: &CompareArgs,
     variant: Option<&str>,

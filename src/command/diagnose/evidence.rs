@@ -28,16 +28,13 @@ const BUILD: Duration = Duration::from_millis(100);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
     pub id: ExperimentId,
-    /// The identity in every store.
     pub identity: String,
     /// The version's index in the experiment.
     pub version: usize,
 }
 
-/// The experiments of a diagnosis.
 #[derive(Clone, Debug)]
 pub struct Sources {
-    /// Executions in separate processes.
     pub executions: Source,
     /// The control, a benchmark that is known to be steady, interleaved with them.
     pub control: Option<Source>,
@@ -50,7 +47,6 @@ pub struct Sources {
 /// The experiments for an order effect: the influence of benchmarks that ran before in the same process.
 #[derive(Clone, Debug)]
 pub struct OrderEffectSources {
-    /// Executions in fresh processes.
     pub fresh: Source,
     /// Executions after all of these.
     pub after_all: (Vec<String>, Source),
@@ -390,13 +386,11 @@ fn has_unequal_iterations(rows: &[StoredExecution], metric: &Metric) -> bool {
         .any(|(_, series)| !series.iterations.is_empty() && series.same_iterations().is_none())
 }
 
-/// The stored experiments of one benchmark.
 pub struct Stored {
     pub sources: Sources,
     /// The number of busy processes that ran at the same time.
     pub load: u32,
     pub notes: Vec<String>,
-    /// The newest experiment.
     pub newest: StoredExperiment,
 }
 

@@ -36,7 +36,6 @@ const MOST_OTHERS: usize = 20;
 /// The running diagnosis of one benchmark.
 pub struct Measuring<'m, 'r> {
     pub runner: &'m mut Runner<'r>,
-    /// The settings that all parts share.
     pub settings: &'m ExperimentSettings,
     pub one: DiagnosedBenchmark<'m>,
     pub criteria: &'m Criteria,

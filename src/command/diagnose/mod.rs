@@ -58,7 +58,6 @@ pub fn run(args: &DiagnoseArgs) -> Result<Exit> {
     Ok(exit)
 }
 
-/// The resolved arguments.
 struct Task<'t> {
     args: &'t DiagnoseArgs,
     project: &'t Project,
@@ -67,7 +66,6 @@ struct Task<'t> {
     console: &'t Console,
 }
 
-/// The machine that measured, and the examined benchmarks.
 type Examined = (Option<Machine>, Vec<ExaminedBenchmark>);
 
 impl Task<'_> {

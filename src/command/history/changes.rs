@@ -34,11 +34,9 @@ pub struct BenchmarkSeries {
 }
 
 enum Values {
-    /// For change-point detection.
     Timed(changes::Series),
     /// Of a counted metric: the number of versions, and the steps, which need no statistics.
     Counted(usize, Vec<Step>),
-    /// Too few, for this reason.
     TooFew(String),
 }
 

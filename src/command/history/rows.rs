@@ -122,7 +122,6 @@ pub(super) fn sources(
     sources
 }
 
-/// The history of one benchmark in one metric.
 pub(super) struct History<'h> {
     pub all: &'h Histories<'h>,
     pub benchmark: &'h BenchmarkResults<'h>,

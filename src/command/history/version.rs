@@ -120,9 +120,7 @@ pub(super) fn find(
 struct StoredVersion<'s> {
     store: &'s Store<'s>,
     version: Version,
-    /// The experiments that measured the version.
     results: Results<'s>,
-    /// The place of the version in each experiment.
     places: Vec<VersionRef>,
     command_line: Rc<dyn CommandLine>,
 }

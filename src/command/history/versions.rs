@@ -12,7 +12,6 @@ use crate::{
     verdict::{Results, TimelineEntry, timeline},
 };
 
-/// The default number of versions.
 const SHOWN: usize = 20;
 
 /// The default number of versions if only changes are shown.
@@ -22,7 +21,6 @@ const SEARCHED: usize = 200;
 /// slow for a large store.
 const CANDIDATES: usize = 4;
 
-/// The versions to show.
 pub(super) struct ChosenVersions {
     /// The versions, oldest first.
     pub entries: Vec<TimelineEntry>,
@@ -32,7 +30,6 @@ pub(super) struct ChosenVersions {
     pub variant: Option<Variant>,
 }
 
-/// Selects the versions to show.
 pub(super) fn chosen(
     args: &HistoryArgs,
     repository: &Repository,

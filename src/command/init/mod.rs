@@ -48,7 +48,6 @@ struct NewFile {
     shown: &'static str,
     path: PathBuf,
     text: String,
-    /// A description for the report.
     purpose: &'static str,
 }
 
@@ -228,7 +227,6 @@ fn next(
     } + "\n"
 }
 
-/// The result of inspecting a project.
 #[derive(Debug, Default)]
 pub struct ProjectSummary {
     place: String,
@@ -246,7 +244,6 @@ pub struct ProjectSummary {
     without_features: Vec<(String, Vec<String>)>,
 }
 
-/// Inspects the working tree.
 pub fn inspect(project: &Project) -> Result<ProjectSummary> {
     let metadata = metadata(project)?;
     let mut found = ProjectSummary {

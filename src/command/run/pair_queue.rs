@@ -2,7 +2,6 @@
 
 use std::collections::{HashMap, HashSet};
 
-/// The order of comparisons in a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     /// Each version with its predecessor, the newest first.

@@ -13,7 +13,6 @@ use toml_edit::{ArrayOfTables, DocumentMut, Item, RawString, Table, value};
 use super::{AcceptedEntry, AcceptedToml, FROM_NOTHING, NO_CEILING};
 use crate::error::{Context, Exit, Result};
 
-/// The head of a new file.
 const HEAD: &str = "\
 # Benchmarks that became slower on purpose. `cargo rbench accept` adds entries, and `compare` lets each pass
 # up to its ceiling where its commit is among those that are compared. Remove what no longer matters.

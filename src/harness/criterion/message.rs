@@ -31,12 +31,10 @@ pub(super) enum Message {
     Other,
 }
 
-/// The measurements of a benchmark.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Complete {
     pub(super) name: Name,
     pub(super) throughput: Vec<Throughput>,
-    /// Number of iterations of each measurement.
     pub(super) iterations: Vec<f64>,
     /// Value of each measurement, for all its iterations together.
     pub(super) values: Vec<f64>,

@@ -33,7 +33,6 @@ use crate::{
     process::{Ended, Ending, Output, Scratch, counting::STEP, is_from_child, trace::RUNNER_PORT},
 };
 
-/// Criterion.rs of one version.
 pub struct Criterion {
     /// Its version, which determines the supported command line.
     version: Version,

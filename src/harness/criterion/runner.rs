@@ -63,7 +63,6 @@ pub(super) struct Ends {
 /// Decides if a connection comes from the expected process.
 pub(super) type Admission = fn(&TcpStream) -> io::Result<bool>;
 
-/// A runner that listens for one process.
 #[derive(Debug)]
 pub(super) struct Runner {
     port: u16,
@@ -348,7 +347,6 @@ impl Conversation<'_> {
         self.connection.get_mut().is_awaited = is_awaited;
     }
 
-    /// Answers as many times.
     fn go_on(&mut self, times: usize) -> Result<(), Problem> {
         let answer = frame(|encoder| encoder.str("Continue").map(drop))?;
         self.write(&answer.repeat(times))
@@ -396,7 +394,6 @@ fn frame(
     Ok(frame)
 }
 
-/// The connection of a process.
 struct Connection<'r> {
     listener: &'r Listener,
     stream: TcpStream,

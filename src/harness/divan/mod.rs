@@ -40,7 +40,6 @@ use crate::{
     process::{Output, counting::STEP, interleaving::InterleavedProcess},
 };
 
-/// Divan of one version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Divan {
     /// Its version, which determines the way it lists benchmarks.
@@ -291,7 +290,6 @@ fn with_threads(id: &str, count: u32) -> Name {
     }
 }
 
-/// True if it runs with several threads.
 pub fn has_threads(name: &Name) -> bool {
     in_divan(name).1.is_some_and(|threads| threads != "1")
 }

@@ -75,7 +75,6 @@ pub(super) fn row(output: &Output, id: &str) -> Result<Row, String> {
     }
 }
 
-/// All lines with measurements.
 fn rows(output: &Output) -> Vec<Row> {
     let text = output.to_string();
     let width = text.lines().find_map(first_width);
@@ -118,7 +117,6 @@ pub(super) fn row_of(nanoseconds: f64, iterations: u64) -> Row {
     Row { fastest: time, slowest: time, median: time, mean: time, samples: 1, iterations }
 }
 
-/// Digits of a time in the table.
 const DIGITS: i32 = 4;
 
 /// A time in nanoseconds.

@@ -17,7 +17,6 @@ pub(super) const MEASUREMENTS: u32 = 50;
 const COUNT: usize = MEASUREMENTS as usize;
 /// The iterations of a sample of the second kind, in relation to the first kind.
 pub(super) const LONGER: u64 = 5;
-/// Clock readings of a round.
 const ROUND: usize = 2 * 2 * COUNT + 2;
 /// Readings before the first sample: the first iteration and the beginning of the first round.
 const BEFORE: usize = 3;

@@ -7,7 +7,6 @@ use std::fmt;
 
 use crate::model::Throughput;
 
-/// The supported protocol.
 pub(super) const VERSION: &str = "1";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,7 +36,6 @@ pub(super) enum Outcome {
 pub(super) struct Measured {
     /// Time before the first measurement, in nanoseconds.
     pub(super) warm_up: u64,
-    /// Iterations of every measurement.
     pub(super) iterations: u64,
     /// Time of each measurement in nanoseconds, for all its iterations together.
     pub(super) times: Vec<u64>,

@@ -23,7 +23,6 @@ const SHORTEST_USER: usize = 20;
 /// The length of a line of base64 in mail and in the output of `base64`.
 const BASE64_LINE: usize = 76;
 
-/// The values of secrets.
 #[derive(Clone, Debug, Default)]
 pub struct SecretValues(BTreeSet<String>);
 
@@ -43,7 +42,6 @@ impl SecretValues {
         values
     }
 
-    /// Adds a value, each of its lines, and the passwords in it.
     pub fn add(&mut self, value: &str) {
         let parts = value.lines().chain([value]).chain(passwords(value)).map(str::trim);
         let parts = parts.flat_map(|part| [Some(part.to_owned()), percent_decoded(part)]);
@@ -62,7 +60,6 @@ impl SecretValues {
         self.0.retain(|value| !texts.iter().any(|text| text.as_ref().contains(value)));
     }
 
-    /// True if there is none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -72,13 +69,11 @@ impl SecretValues {
         !passwords(text).is_empty() || self.0.iter().any(|value| text.contains(value))
     }
 
-    /// The forms in which the values occur in output.
     fn forms(&self) -> BTreeSet<Vec<u8>> {
         self.0.iter().flat_map(|value| forms(value)).collect()
     }
 }
 
-/// True if a value has a password, as an address may.
 pub fn has_password(value: &str) -> bool {
     !passwords(value).is_empty()
 }
@@ -199,7 +194,6 @@ impl Redactor {
         Self { search: search.ok().filter(|_| !forms.is_empty()), forms }
     }
 
-    /// True if it changes no text.
     pub const fn is_empty(&self) -> bool {
         self.search.is_none()
     }

@@ -44,11 +44,8 @@ static ACTIVE: AtomicBool = AtomicBool::new(false);
 static BUSY: AtomicBool = AtomicBool::new(false);
 /// The file to which callgrind writes its answers.
 static LOG: AtomicI32 = AtomicI32::new(-1);
-/// The file to which readings are written.
 static READINGS: AtomicI32 = AtomicI32::new(-1);
-/// Bytes of the log that were read.
 static READ_OF_LOG: AtomicI64 = AtomicI64::new(0);
-/// Number of clock readings.
 static READ_CLOCK: AtomicI64 = AtomicI64::new(0);
 /// Instructions executed before the last dump.
 static DUMPED: AtomicI64 = AtomicI64::new(0);
@@ -88,7 +85,6 @@ unsafe extern "C" fn clock_gettime(id: c_int, out: *mut Timespec) -> c_int {
     0
 }
 
-/// Takes one clock reading.
 fn read() -> i64 {
     while BUSY.swap(true, Acquire) {}
     if is_worth_asking() {

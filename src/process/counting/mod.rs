@@ -29,7 +29,6 @@ pub const COUNTING_LIBRARY_SOURCE: &str = library_source!(
     "waits": "../preload/waits.rs"
 );
 
-/// The variable that configures the library.
 const VARIABLE: &str = "RBENCH_COUNTING";
 
 /// Options for valgrind. Its configuration files and variable would change counts; its server for debuggers would leave
@@ -46,9 +45,7 @@ const OPTIONS: [&str; 6] = [
 /// The tools that count instructions on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Counter {
-    /// The valgrind program.
     pub valgrind: PathBuf,
-    /// The library that replaces the clock.
     pub library: PathBuf,
 }
 
@@ -61,14 +58,11 @@ pub struct Counting {
     seed: u64,
     /// True if each reading of the clock dumps the instructions executed since the previous one, by function.
     by_function: bool,
-    /// The counts that the harness reported.
     measured: Mutex<Vec<Count>>,
 }
 
-/// The count of one measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Count {
-    /// Its iterations.
     pub iterations: u64,
     /// The instructions of all iterations together.
     pub executed: u64,
@@ -119,7 +113,6 @@ impl Counting {
         Self { by_function: true, ..self }
     }
 
-    /// The settings for the process itself.
     pub fn process(&self) -> CountedProcess {
         CountedProcess {
             counter: self.counter.clone(),

@@ -34,7 +34,6 @@ struct Header {
     alignment: u64,
 }
 
-/// Finds the code of the program.
 pub fn find() {
     const PHDR: c_ulong = 3;
     const COUNT: c_ulong = 5;

@@ -41,7 +41,6 @@ use crate::{
     model::Threads,
 };
 
-/// The source of the library. It has no dependencies.
 pub const LIBRARY_SOURCE: &str = library_source!(
     "interpose.rs",
     "own_time": "own_time.rs",
@@ -85,7 +84,6 @@ struct Pair {
     stands_still: AtomicBool,
 }
 
-/// Statistics of an interleaved process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InterleavedUse {
     /// True if it loaded the library, and so was interleaved at all.
@@ -224,7 +222,6 @@ impl InterleavedProcess {
         Self { is_program: true, ..self }
     }
 
-    /// True for a [whole program](Self::as_program).
     pub const fn is_program(&self) -> bool {
         self.is_program
     }

@@ -31,7 +31,6 @@ pub mod state {
     pub const MAY_BE_CUT: u32 = 8;
 }
 
-/// The samples of a process.
 #[repr(C)]
 pub struct Samples {
     /// Number of words that were needed: more than there are if some were dropped.
@@ -102,12 +101,10 @@ pub struct Page {
     pub is_sampled: AtomicU32,
     /// 1 for each process in a time slice in which samples are taken.
     pub takes_samples: [AtomicU32; 2],
-    /// The id of each process that is sampled.
     pub process: [AtomicU32; 2],
     /// Length of the list of mapped files of each process, in bytes.
     pub maps_length: [AtomicU32; 2],
     /// The lists of mapped files.
     pub maps: [[AtomicU8; MAPS]; 2],
-    /// The samples of each process.
     pub samples: [Samples; 2],
 }

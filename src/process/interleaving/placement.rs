@@ -40,7 +40,6 @@ static DESTROY: Hidden = Hidden::new(b"pthread_attr_destroy\0");
 static GET_CPUS: Hidden = Hidden::new(b"pthread_attr_getaffinity_np\0");
 static SET_CPUS: Hidden = Hidden::new(b"pthread_attr_setaffinity_np\0");
 
-/// Number of threads that were started.
 static STARTED: AtomicU32 = AtomicU32::new(0);
 
 extern "C" {

@@ -15,33 +15,26 @@ use super::{
 };
 use crate::error::Result;
 
-/// The samples of an ended process.
 #[derive(Clone, Debug, Default)]
 pub struct Sampled {
-    /// The files that were mapped when it began.
     pub mapped: Vec<Mapped>,
     /// The samples, in the order in which they were taken.
     pub samples: Vec<Sample>,
     /// Its time slices: the number of clock readings before each, and whether it was sampled.
     pub slices: Vec<(u64, bool)>,
-    /// The number of samples for which there was no place.
     pub dropped: u64,
     /// The number of clock readings before the first one that was kept, and those that were kept.
     pub readings: (u64, Vec<i64>),
 }
 
-/// One sample of one thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sample {
-    /// The thread.
     pub thread: SampledThread,
-    /// Its state.
     pub state: SampledState,
     /// True if its stack may be longer than what was copied.
     pub may_be_cut: bool,
     /// The number of clock readings before it.
     pub readings: u64,
-    /// Its registers and its stack.
     pub interrupted: Interrupted,
 }
 

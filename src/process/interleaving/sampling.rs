@@ -36,7 +36,6 @@ const WORD: usize = 8;
 /// Number of words before the stack of a sample.
 const HEAD: usize = 6;
 
-/// True if the process is sampled.
 static IS_ACTIVE: AtomicBool = AtomicBool::new(false);
 
 /// The first thread, by the pointer by which it knows itself, and the highest known address of its stack. Those of others
@@ -71,7 +70,6 @@ pub fn prepare(page: &Page) {
     page.process[own].store((unsafe { getpid() }) as u32, Release);
 }
 
-/// True if this process is sampled.
 pub fn is_active() -> bool {
     IS_ACTIVE.load(Relaxed)
 }
@@ -95,7 +93,6 @@ fn keep_maps(page: &Page, own: usize) {
     }
 }
 
-/// A time slice begins.
 #[inline(never)]
 pub fn begin(page: &Page) {
     if !is_active() {
@@ -114,7 +111,6 @@ pub fn begin(page: &Page) {
     page.takes_samples[own].store(u32::from(is_armed), Release);
 }
 
-/// A time slice ends.
 pub fn end(page: &Page) {
     page.takes_samples[MEMBER.load(Relaxed)].store(0, Relaxed);
 }
@@ -138,7 +134,6 @@ fn claim(page: &Page, own: usize, count: usize) -> Option<&[AtomicU64]> {
     place
 }
 
-/// The registers of an interrupted thread.
 struct Registers {
     instruction: usize,
     stack: usize,
@@ -187,7 +182,6 @@ impl Registers {
     }
 }
 
-/// True if there is a system call at this address.
 unsafe fn is_call(address: usize) -> bool {
     #[cfg(target_arch = "x86_64")]
     const CALL: [u8; 2] = [0x0f, 0x05];
@@ -197,7 +191,6 @@ unsafe fn is_call(address: usize) -> bool {
     unsafe { *(address as *const [u8; CALL.len()]) == CALL }
 }
 
-/// The handler of the signal.
 unsafe extern "C" fn sampled(_: c_int, _: *const c_void, context: *const c_void) {
     let page = PAGE.load(Acquire);
     if page.is_null() {

@@ -309,7 +309,6 @@ fn before_stop<T>(these: &'static Threads, act: impl FnOnce() -> T) -> T {
     result
 }
 
-/// The handler of the signal.
 extern "C" fn stopped(_: c_int) {
     keep_errno(|| {
         let id = thread();
@@ -351,7 +350,6 @@ fn is_stop(stops: u32) -> bool {
     stops % 2 == 1
 }
 
-/// The places where the id of a thread may be.
 fn places(these: &'static Threads, id: u32) -> impl Iterator<Item = &'static AtomicU32> {
     (0..NEAR).map(move |offset| &these[(id as usize + offset) % MOST])
 }
@@ -440,7 +438,6 @@ fn keep_errno(act: impl FnOnce()) {
     }
 }
 
-/// The time of the process.
 fn own_time() -> i64 {
     let mut time = Timespec::of(0);
     // SAFETY: the place is our own.

@@ -15,7 +15,6 @@ pub fn during_wait<T>(wait: impl FnOnce() -> T) -> T {
     wait()
 }
 
-/// Sleeps for a time.
 pub unsafe fn sleep_for(
     time: *const Timespec,
     left: *mut Timespec,

@@ -55,7 +55,6 @@ pub fn state() -> Option<SandboxState> {
     *STATE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// True if code of commits is confined.
 pub fn is_confined() -> bool {
     sandbox().is_some()
 }
@@ -79,14 +78,12 @@ pub fn permits(path: &Path, is_write: bool) -> bool {
     rules.any(|rule| path.starts_with(real(rule)))
 }
 
-/// True for a path in cargo's home.
 pub fn is_of_cargo(path: &Path) -> bool {
     let sandbox = sandbox();
     let home = sandbox.as_ref().and_then(|sandbox| sandbox.places.cargo_home.as_deref());
     home.is_some_and(|home| path.starts_with(home))
 }
 
-/// True for a path where cargo keeps what it downloads.
 pub fn is_download_of_cargo(path: &Path) -> bool {
     let parts = path.iter().any(|part| part == "registry" || part == "git");
     parts && is_of_cargo(path)

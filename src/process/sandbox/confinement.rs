@@ -13,9 +13,7 @@ pub(super) const VARIABLE: &str = "RBENCH_CONFINEMENT";
 /// The way to process ids and a `/proc` of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Namespaces {
-    /// There is none.
     None,
-    /// This process is privileged.
     Privileged,
     /// In a user namespace, which the kernel gives without privileges.
     Unprivileged,
@@ -30,7 +28,6 @@ pub(super) struct Confinement {
     pub(super) readable: Vec<PathBuf>,
     pub(super) writable: Vec<PathBuf>,
     pub(super) unix_sockets: bool,
-    /// The directory for temporary files.
     pub(super) temporary: PathBuf,
 }
 

@@ -44,7 +44,6 @@ pub(super) const CANNOT_START: u8 = 127;
 /// The newest version of Landlock whose rights are used; older kernels have fewer of them.
 const NEWEST: ABI = ABI::V10;
 
-/// Memory that processes share by name.
 const SHARED_MEMORY: &str = "/dev/shm";
 
 /// The version of Landlock in this kernel; 0 if it has none, or if it is turned off.

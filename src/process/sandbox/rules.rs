@@ -55,10 +55,8 @@ const OF_CARGO_HOME: [&str; 6] = ["bin", "config", "config.toml", "env", "git", 
 /// The words in a configuration of cargo that stand before a secret. A file with one of them stays closed.
 const SECRETS_OF_CARGO: [&str; 2] = ["token", "secret-key"];
 
-/// The places of a command, from which the rules follow.
 #[derive(Clone, Debug, Default)]
 pub struct Places {
-    /// The user's home.
     pub home: Option<PathBuf>,
     /// The user's working tree, which stays closed, with its settings of git.
     pub working_tree: PathBuf,
@@ -74,7 +72,6 @@ pub struct Places {
     pub search_path: Vec<PathBuf>,
     /// Configurations of cargo above the repository.
     pub cargo_configs: Vec<PathBuf>,
-    /// The programs of rbench.
     pub programs: Vec<PathBuf>,
     /// The directories with checkouts, compilations and builds.
     pub caches: Vec<PathBuf>,
@@ -82,7 +79,6 @@ pub struct Places {
     pub build_path: PathBuf,
     /// What code of the version writes below it.
     pub written: Vec<&'static str>,
-    /// The directory for temporary files.
     pub temporary: PathBuf,
 }
 
@@ -93,7 +89,6 @@ pub enum Task<'a> {
     Run,
     /// It executes or traces a benchmark of the active version, or asks a compiler or linker for its version.
     Execute,
-    /// It links to this directory.
     Link(&'a Path),
 }
 
@@ -154,7 +149,6 @@ pub fn has_secret_of_cargo(path: &Path) -> bool {
     }
 }
 
-/// True if a line has a secret in a table that is written on one line.
 fn holds_secret(line: &str) -> bool {
     line.contains('{') && SECRETS_OF_CARGO.iter().any(|word| line.contains(word))
 }

@@ -77,7 +77,6 @@ pub(super) struct Breakpoints {
     functions: Vec<u64>,
     /// The code without breakpoints; none if there are no functions.
     code: Option<Code>,
-    /// The load address.
     base: u64,
     /// The original code at the other breakpoints.
     elsewhere: BTreeMap<u64, Vec<u8>>,
@@ -153,12 +152,10 @@ impl Breakpoints {
         Ok(())
     }
 
-    /// True if there is or was a breakpoint at this address.
     pub(super) fn is_at(&self, address: u64) -> bool {
         self.function_at(address).is_some() || self.elsewhere.contains_key(&address)
     }
 
-    /// The function with this entry.
     pub(super) fn function_at(&self, address: u64) -> Option<usize> {
         self.functions.binary_search(&address).ok()
     }
@@ -205,7 +202,6 @@ pub(super) fn code_of_c_library(tid: Tid) -> Vec<Range<u64>> {
         .collect()
 }
 
-/// The extents of functions of the C library.
 pub(super) fn extents_in_c_library(tid: Tid, wanted: &[&str]) -> Vec<Range<u64>> {
     let extents = |(start, library): (u64, Vec<u8>)| -> Vec<Range<u64>> {
         let Ok(file) = object::File::parse(&*library) else { return Vec::new() };

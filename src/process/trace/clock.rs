@@ -59,7 +59,6 @@ impl Clock {
         Self { process, times, read: None, readings: 0, of_reading: i64::MAX }
     }
 
-    /// True if it differs from the real clock.
     pub(super) const fn is_ahead(&self) -> bool {
         self.times > 0
     }

@@ -20,7 +20,6 @@ use crate::process::filter::{
     ARCHITECTURE, NUMBER, OF_ARCHITECTURE, argument, end, if_equal, instruction, load,
 };
 
-/// A watched system call.
 pub(super) struct SystemCall {
     pub(super) number: libc::c_long,
     request: Request,

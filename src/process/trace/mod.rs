@@ -46,10 +46,8 @@ pub const RUNNER_PORT: &str = "CARGO_CRITERION_PORT";
 /// The start of the names of directories that rbench makes for the files of one process.
 pub const OWN_DIRECTORY: &str = "rbench-execution-";
 
-/// Settings of the tracer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tracing {
-    /// The tracer: this program.
     pub tracer: PathBuf,
     /// A file with the [`Plan`] as JSON.
     pub plan: PathBuf,
@@ -94,7 +92,6 @@ pub struct Plan {
     pub report: PathBuf,
 }
 
-/// The observations of one execution.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Observed {
     /// Functions entered before the clock was first read or after it was last read, by index.
@@ -105,9 +102,7 @@ pub struct Observed {
     pub opened: BTreeSet<PathBuf>,
     /// Paths looked up without opening the file.
     pub looked_for: BTreeSet<PathBuf>,
-    /// Programs started.
     pub programs: BTreeSet<PathBuf>,
-    /// Environment variables read.
     pub variables: BTreeSet<String>,
     /// Number of requests that could not be observed, or whose name is not valid text.
     pub unnamed: u32,

@@ -39,7 +39,6 @@ pub(super) struct OtherClocks {
     c_library: Vec<Range<u64>>,
     /// The C library's function `syscall`, of which only waits for a futex are replaced.
     any_call: Vec<Range<u64>>,
-    /// The code that the kernel has loaded.
     kernel: Vec<Range<u64>>,
     /// Number of readings of the kernel's clock by the C library.
     readings: u32,
@@ -70,7 +69,6 @@ impl OtherClocks {
         self.counter_reads.union(&self.kernel_clock).copied()
     }
 
-    /// The clock that a thread reads at a breakpoint.
     pub(super) fn at_breakpoint(
         &mut self,
         address: u64,

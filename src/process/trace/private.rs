@@ -154,7 +154,6 @@ pub(super) const PRIVATE: &[libc::c_long] = &[
 /// A call that is private, and of no other interest, if some bits of an argument have a value.
 pub(super) struct PrivateIf {
     pub(super) number: libc::c_long,
-    /// Index of the argument.
     pub(super) argument: usize,
     pub(super) mask: u32,
     pub(super) value: u32,

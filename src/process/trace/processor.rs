@@ -129,7 +129,6 @@ mod of_this_processor {
     /// The breakpoint instruction: `brk #0`.
     pub const BREAKPOINT: [u8; 4] = 0xd420_0000_u32.to_le_bytes();
 
-    /// Bytes of an instruction.
     pub const INSTRUCTION: usize = 4;
 
     /// The bits that an indirect branch sets until the next instruction, which must be a landing pad (BTI) if so.

@@ -96,7 +96,6 @@ fn launch(mut arguments: impl Iterator<Item = OsString>) -> io::Result<Account> 
     Ok(Account { wall, usage: traced?.usage })
 }
 
-/// A program that was traced to its end.
 struct Traced {
     observed: Observed,
     usage: Usage,
@@ -131,7 +130,6 @@ fn trace(command: &mut Command, plan: &Plan, ahead: u32) -> io::Result<Traced> {
 }
 
 struct Tracer {
-    /// The started process.
     process: Tid,
     breakpoints: Breakpoints,
     /// The executable, if its file has breakpoints.
@@ -140,7 +138,6 @@ struct Tracer {
     entry: u64,
     /// Reached before and after libraries are loaded, whose constructors run next.
     after_loading: Vec<u64>,
-    /// True if functions of the C library are watched.
     watches_c_library: bool,
     clocks: BTreeSet<u64>,
     /// The clock functions whose result the tracer replaces.

@@ -272,7 +272,6 @@ pub struct Stage {
 }
 
 impl Comparisons {
-    /// The comparisons as JSON.
     pub fn to_json(&self) -> Result<String> {
         json::text(self)
     }
@@ -312,7 +311,6 @@ impl Row {
 }
 
 impl CompareReport<'_> {
-    /// The comparisons as a value.
     pub fn comparisons(&self) -> Comparisons {
         Comparisons {
             with_base: self.with_base.comparison(),
@@ -322,7 +320,6 @@ impl CompareReport<'_> {
 }
 
 impl ComparisonReport {
-    /// The comparison as a value.
     pub fn comparison(&self) -> Comparison {
         let outcome = &self.outcome;
         let warnings = self
@@ -388,7 +385,6 @@ impl ComparisonReport {
         counts.collect()
     }
 
-    /// The values of the head.
     pub(super) fn head_values(&self) -> Vec<ExportedValue> {
         let value = |row: &DecidedRow| {
             let row = self.row(row);

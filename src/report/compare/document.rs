@@ -567,7 +567,6 @@ impl ComparisonReport {
     }
 }
 
-/// A note on all benchmarks with such a verdict.
 fn undecided(kind: VerdictKind, note: Option<String>) -> Option<Text> {
     let kind = Text::new().styled(kind.role(), format!("{}:", kind.name()));
     Some(kind.then(format!(" {}", note?)))

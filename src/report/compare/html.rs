@@ -84,7 +84,6 @@ struct Row {
     explanation: Option<(String, String)>,
 }
 
-/// A pair of builds with one layout.
 struct Pair {
     /// The start of its first execution, if known.
     start: Option<f64>,

@@ -39,10 +39,8 @@ use crate::{
     verdict::{DecidedRow, ExitPolicy, VerdictKind},
 };
 
-/// The report on a comparison of two versions.
 #[derive(Clone, Debug)]
 pub struct ComparisonReport {
-    /// The outcome of the comparison.
     pub outcome: Outcome,
     /// The verdicts that make the command fail.
     pub policy: ExitPolicy,
@@ -50,12 +48,10 @@ pub struct ComparisonReport {
     pub explains_all: bool,
     /// True to suggest commands. They need a project that still exists after the report.
     pub suggests: bool,
-    /// Writes the suggested commands.
     pub command_line: Rc<dyn CommandLine>,
 }
 
 impl ComparisonReport {
-    /// The report on an outcome.
     pub fn new(outcome: Outcome, policy: ExitPolicy, command_line: Rc<dyn CommandLine>) -> Self {
         Self { outcome, policy, explains_all: false, suggests: true, command_line }
     }

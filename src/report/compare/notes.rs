@@ -150,7 +150,6 @@ impl ComparisonReport {
         (!changes.is_empty()).then(|| format!("changed by less than the min-effect: {changes}"))
     }
 
-    /// The changes decided by the mean of all measurements.
     pub(super) fn decided_by_mean(&self) -> Option<String> {
         self.by_mean(sentence::DECIDED_BY_MEAN, |_, by_mean| by_mean.primary.then(String::new))
     }

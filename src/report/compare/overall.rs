@@ -63,7 +63,6 @@ pub struct GeometricMean {
     pub is_counted: bool,
 }
 
-/// Sums of logarithms.
 #[derive(Default)]
 struct Sums {
     change: f64,
@@ -74,7 +73,6 @@ struct Sums {
 }
 
 impl Sums {
-    /// Adds the mean of several benchmarks.
     fn add_mean(&mut self, mean: &GeometricMean) {
         let benchmarks = mean.benchmarks as f64;
         self.change += mean.change.ln_1p() * benchmarks;

@@ -5,7 +5,6 @@ use crate::report::document::{Block, Item, Step, Text};
 /// The parts of the document of a comparison. A part that a medium has no room for stays empty.
 #[derive(Default)]
 pub struct Parts {
-    /// The verdicts in numbers.
     pub summary: Vec<Text>,
     /// The commits, files and settings by which the versions differ.
     pub changes: Vec<Text>,
@@ -17,7 +16,6 @@ pub struct Parts {
     pub notes: Vec<Text>,
     /// Where the time of changed rows went.
     pub times: Vec<Item>,
-    /// Their reasons in full.
     pub reasons: Vec<Text>,
     /// The other rows.
     pub calm: Option<Block>,

@@ -29,7 +29,6 @@ use crate::{
 
 /// The comparisons of several candidates with the same base.
 pub struct RankingReport {
-    /// The version that has them.
     version: Version,
     /// The implementations, of which the first is the base; absent for variants, whose base is the version itself.
     implementations: Option<Implementations>,
@@ -637,7 +636,6 @@ mod tests {
         assert_harmless(&report);
     }
 
-    /// Variants of one version with these rows.
     fn variants(all: &[(&str, Vec<DecidedRow>)]) -> RankingReport {
         let base = version("HEAD", 'b');
         let comparison = |(name, rows): &(&str, Vec<DecidedRow>)| {

@@ -28,7 +28,6 @@ const WIDTH: f64 = 480.0;
 const PANEL: f64 = 270.0;
 /// The margins around the plot area: left, right, above, below.
 const MARGINS: [f64; 4] = [74.0, 14.0, 30.0, 46.0];
-/// The maximum width of a bar.
 const BAR: f64 = 40.0;
 /// The approximate number of letters that fit along the horizontal axis.
 const LETTERS: usize = 52;
@@ -59,9 +58,7 @@ pub struct Shape {
     pub kind: Kind,
     /// The index in the list of colours.
     pub colour: usize,
-    /// The name in the legend.
     pub name: Option<String>,
-    /// The points, as x and y.
     pub points: Vec<[f64; 2]>,
 }
 
@@ -191,7 +188,6 @@ impl Shape {
         Self { kind, colour, name: None, points }
     }
 
-    /// Names the shape in the legend.
     #[must_use]
     pub fn named(self, name: impl Into<String>) -> Self {
         Self { name: Some(name.into()), ..self }
@@ -243,7 +239,6 @@ const TICKS: f64 = 6.0;
 
 #[derive(Clone, Debug, Default)]
 pub struct Axis {
-    /// The quantity, with its unit.
     pub label: String,
     pub logarithmic: bool,
     /// Names in place of numbers, for 0, 1, 2 and so on.
@@ -276,7 +271,6 @@ impl Axis {
     }
 }
 
-/// The scale of an axis.
 #[derive(Clone, Debug)]
 struct Scale {
     /// The values at both ends, as logarithms if the axis is logarithmic.
@@ -284,7 +278,6 @@ struct Scale {
     /// The positions of both ends, in pixels.
     places: [f64; 2],
     logarithmic: bool,
-    /// The values of the labels.
     ticks: Vec<f64>,
 }
 
@@ -358,7 +351,6 @@ const MOST_DOTS: usize = 4000;
 /// The number of executions shown in order of time.
 const SEQUENCES: usize = 4;
 impl Examination {
-    /// The drawing of each plot that is not empty.
     pub(super) fn plots(&self) -> Vec<String> {
         let plots = [
             ("distribution of the measurements of each execution", self.densities()),

@@ -171,7 +171,6 @@ pub struct Conditions {
 }
 
 impl DiagnosisReport {
-    /// True if a benchmark failed.
     pub fn has_failures(&self) -> bool {
         self.benchmarks.iter().any(|one| matches!(one.outcome, ExaminationOutcome::Failure(_)))
     }

@@ -474,7 +474,6 @@ fn rounded(number: f64) -> String {
     }
 }
 
-/// Eight heights.
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
 /// One character for each value, from the minimum to the maximum. Equal values are all low; a value

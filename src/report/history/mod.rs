@@ -32,7 +32,6 @@ use crate::{
 pub struct HistoryReport {
     /// The subject, if the report is one of several: the title of its page begins with it.
     pub subject: Option<String>,
-    /// The criteria of the verdicts.
     pub criteria: Criteria,
     /// True for one line per benchmark instead of all of its versions.
     pub overview: bool,
@@ -52,7 +51,6 @@ pub struct HistoryReport {
     pub unfinished: usize,
     /// True if the clone is shallow, so that the order of some versions is unknown.
     pub shallow: bool,
-    /// The benchmarks, one for each metric.
     pub benchmarks: Vec<BenchmarkHistory>,
     /// The benchmarks that were not measured in any of the versions, although they are stored.
     pub unmeasured: Vec<UnmeasuredBenchmark>,
@@ -60,7 +58,6 @@ pub struct HistoryReport {
     pub events: Vec<Event>,
     /// The commits of the ranges in which something changed: those of [`Self::changed_ranges`].
     pub commits: Vec<(CommitRange, VersionChanges)>,
-    /// Writes the suggested commands.
     pub command_line: Rc<dyn CommandLine>,
 }
 
@@ -295,7 +292,6 @@ impl HistoryReport {
 }
 
 impl Series {
-    /// The suspected changes.
     pub fn changes(&self) -> &[SuspectedChange] {
         match self {
             Self::Decided { changes, .. } => changes,

@@ -144,7 +144,6 @@ fn shortened(json: &str) -> String {
     out
 }
 
-/// The end of the string that a text begins with.
 fn end_of_string(text: &str) -> usize {
     let mut is_escaped = false;
     for (at, c) in text.char_indices().skip(1) {
@@ -156,7 +155,6 @@ fn end_of_string(text: &str) -> usize {
     text.len()
 }
 
-/// A name that any system accepts for a file.
 pub fn file_name(name: &str) -> String {
     let letter = |c: char| if c.is_ascii_alphanumeric() || c == '.' { c } else { '-' };
     let name: String = name.chars().take(80).map(letter).collect();

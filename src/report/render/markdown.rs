@@ -289,7 +289,6 @@ pub fn fenced(text: &str) -> String {
     fenced_as("text", text)
 }
 
-/// A fenced block in a language.
 pub fn fenced_as(language: &str, text: &str) -> String {
     let text = escape_untrusted_lines(text);
     let fence = fence(&text);

@@ -323,7 +323,6 @@ impl VersionReport {
         texts
     }
 
-    /// One row for each benchmark.
     fn overview(&self) -> Vec<Block> {
         let names = Names::new(self.benchmarks.iter().map(|shown| &shown.benchmark));
         let mut table = Table::new([

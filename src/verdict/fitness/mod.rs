@@ -288,7 +288,6 @@ pub const MISLEADING: f64 = 0.05;
 /// The outcome of one A/A comparison for one benchmark.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Observed {
-    /// The benchmark compared.
     pub benchmark: Benchmark,
     /// The index of the repetition, from 0.
     pub repetition: usize,
@@ -311,7 +310,6 @@ pub struct FirstStage {
     pub min_effect: f64,
     /// The mode of the executions: interleaved or sequential.
     pub mode: Mode,
-    /// The pairs of executions.
     pub pairs: Vec<Pair>,
 }
 
@@ -320,7 +318,6 @@ pub struct FirstStage {
 pub struct Pair {
     /// The start of the earlier of both.
     pub started: SystemTime,
-    /// True if the head ran second.
     pub is_head_second: bool,
     /// The logarithm of the ratio of the head's value to the base's.
     pub log_ratio: f64,

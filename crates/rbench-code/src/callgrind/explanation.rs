@@ -14,18 +14,14 @@ use crate::{
 /// One of the two compared versions.
 #[derive(Clone, Copy, Debug)]
 pub struct Side<'s> {
-    /// The instructions of its functions.
     pub profile: &'s Profile,
-    /// The machine code of its functions.
     pub functions: &'s FunctionSet,
 }
 
 /// The explanation of the difference between two versions of a benchmark. All numbers are per iteration.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Explanation {
-    /// The instructions of the base.
     pub base: f64,
-    /// The instructions of the head.
     pub head: f64,
     /// The functions executed in either version, in the order of their contribution.
     pub functions: Vec<FunctionDifference>,

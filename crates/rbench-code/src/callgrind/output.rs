@@ -22,7 +22,6 @@ pub struct Dump {
 pub struct Symbol {
     /// The path of the executable or shared library; empty if it is unknown.
     pub object: String,
-    /// Its symbol.
     pub name: String,
 }
 
@@ -35,10 +34,8 @@ pub struct Part {
     pub calls: BTreeMap<(usize, usize), Calls>,
 }
 
-/// Calls from one function to another.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Calls {
-    /// The number of calls.
     pub count: u64,
     /// The instructions between call and return, summed over the calls.
     pub inclusive: u64,
@@ -54,7 +51,6 @@ impl Part {
 /// The reason why a file cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Defect {
-    /// It does not count instructions.
     NoInstructions,
     /// The line of this number, from 1, is not understood.
     Line(usize),
@@ -118,7 +114,6 @@ struct Reader {
     called: String,
     /// The number of calls that the next cost line describes.
     calls: Option<u64>,
-    /// True if the lines of a part have begun.
     in_part: bool,
     /// The total that the part declares, in instructions.
     declared_total: Option<u64>,

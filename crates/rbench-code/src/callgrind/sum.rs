@@ -99,7 +99,6 @@ impl<'n> Sum<'n> {
 }
 
 impl Profile {
-    /// The instructions in all iterations.
     pub fn total(&self) -> u64 {
         self.own.iter().fold(0, |sum, own| sum.saturating_add(*own))
     }
@@ -149,7 +148,6 @@ impl<'p> Functions<'p> {
         Self { program, symbols: kept.iter().flat_map(of).collect() }
     }
 
-    /// The function of a callgrind symbol.
     pub fn named(&self, symbol: &Symbol) -> Function {
         let name = without_level(&symbol.name);
         if symbol.object == self.program {
@@ -174,7 +172,6 @@ fn without_level(name: &str) -> &str {
     }
 }
 
-/// True if the name is only the address of the code.
 fn is_address(name: &str) -> bool {
     name.strip_prefix("0x").is_some_and(|digits| digits.bytes().all(|b| b.is_ascii_hexdigit()))
 }

@@ -75,7 +75,6 @@ struct Constants<'a> {
     size: u64,
 }
 
-/// A use of a constant's address.
 #[derive(Clone, Copy)]
 enum Use {
     /// The instruction before `next` puts it into a register, given by its number.
@@ -87,7 +86,6 @@ enum Use {
 }
 
 impl Constants<'_> {
-    /// The constant that contains an address.
     fn containing(&self, address: u64) -> Option<u64> {
         let behind = self.starts.partition_point(|&start| start <= address);
         let start = *self.starts.get(behind.checked_sub(1)?)?;
@@ -149,9 +147,7 @@ impl Constants<'_> {
     }
 }
 
-/// The code of an executable.
 struct Program<'p> {
-    /// The sections of code, by address.
     code: Vec<Block<'p>>,
     /// The symbols of functions, in the order of addresses, with the end of the function.
     functions: Vec<(u64, u64, &'p [u8])>,
@@ -159,7 +155,6 @@ struct Program<'p> {
     landing_pads: LandingPads,
 }
 
-/// Code at an address.
 struct Block<'p> {
     start: u64,
     bytes: &'p [u8],
@@ -217,7 +212,6 @@ impl<'p> Program<'p> {
         (instruction.code() != Code::INVALID).then_some(instruction)
     }
 
-    /// The symbols of the function that starts at an address.
     fn symbols_at(&self, at: u64) -> impl Iterator<Item = &'p [u8]> {
         let first = self.functions.partition_point(|&(start, ..)| start < at);
         let here = self.functions[first..].iter().take_while(move |&&(start, ..)| start == at);
@@ -296,7 +290,6 @@ impl<'p> Program<'p> {
 /// The places that hold a constant's address.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct Held {
-    /// A bit for each register.
     registers: u16,
     /// Words of the frame, by their distances from the stack pointer.
     words: Vec<i64>,

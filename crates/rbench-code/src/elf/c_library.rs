@@ -4,7 +4,6 @@ use object::read::elf::FileHeader as _;
 
 use super::format::{LE, Unreadable, executable};
 
-/// The prefix of the names of its versions.
 const PREFIX: &[u8] = b"GLIBC_";
 
 /// A version, such as 2.34.

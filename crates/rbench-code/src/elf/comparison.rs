@@ -36,7 +36,6 @@ struct Pair {
     differs: bool,
     /// True if the items differ themselves, and not only in something that they refer to.
     by_itself: bool,
-    /// The pairs that it refers to.
     refers_to: Vec<usize>,
 }
 

@@ -117,7 +117,6 @@ pub mod hash {
         to.collect_str(&format_args!("{hash:016x}"))
     }
 
-    /// Reads the digits.
     pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
         u64::from_str_radix(&String::deserialize(from)?, 16).map_err(D::Error::custom)
     }

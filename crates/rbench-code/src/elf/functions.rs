@@ -27,7 +27,6 @@ use super::{
 /// The stored form of a function: a list without field names, because there are many functions.
 type Stored = (Name, u64, u64, Digest, Option<u64>);
 
-/// The code of one function.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(from = "Stored", into = "Stored")]
 pub struct FunctionCode {
@@ -226,9 +225,7 @@ impl<'data> Definitions<'data> {
     }
 }
 
-/// A function as defined by one object.
 struct Instance<'data> {
-    /// The name of the object.
     origin: Arc<str>,
     /// Its wanted symbols, at least one; the first one identifies it.
     symbols: Vec<&'data [u8]>,

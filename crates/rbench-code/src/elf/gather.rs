@@ -227,13 +227,8 @@ struct Owners<'o, 'data> {
 
 /// The target of a relocation, and the distance from its start.
 enum Owner {
-    Function {
-        index: u32,
-        at_start: bool,
-        distance: i64,
-    },
+    Function { index: u32, at_start: bool, distance: i64 },
     Piece(Piece, i64),
-    /// A symbol that no object defines.
     Outside(SymbolPlace, i64),
     Nowhere,
 }

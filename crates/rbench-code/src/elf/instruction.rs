@@ -14,9 +14,7 @@ use object::elf::{
 pub(super) struct Branch {
     /// The start of the field that holds the distance.
     pub(super) field: u64,
-    /// The relocation that the field would have.
     pub(super) kind: RelocationType,
-    /// The relocation's addend.
     pub(super) addend: i64,
     /// The target's offset in the same section.
     pub(super) target: u64,

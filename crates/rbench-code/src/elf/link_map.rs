@@ -12,27 +12,20 @@ use super::format::{LE, Unreadable, executable};
 /// The map of a link, as LLD writes it (`-Map=FILE`).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LinkMap {
-    /// The sections of the executable, in its order.
     pub sections: Vec<OutputSection>,
 }
 
-/// A section of the executable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutputSection {
-    /// Its name.
     pub name: String,
-    /// The input sections that it consists of, in its order.
     pub inputs: Vec<InputSection>,
 }
 
-/// A section of an input of the link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InputSection {
     /// The file that it comes from, with `(member)` if that is an archive.
     pub origin: String,
-    /// Its name there.
     pub name: String,
-    /// Its place in the executable.
     pub span: Span,
 }
 
@@ -102,7 +95,6 @@ impl LinkMap {
         Ok(map)
     }
 
-    /// The section with this name.
     pub fn section(&self, name: &str) -> Option<&OutputSection> {
         self.sections.iter().find(|section| section.name == name)
     }
@@ -132,22 +124,17 @@ impl Span {
 /// The loaded sections of an executable, in the order of addresses.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sections {
-    /// The sections.
     pub all: Vec<LoadedSection>,
     /// The page size in bytes: sections with different permissions are in different pages.
     pub page: u64,
 }
 
-/// A section that is loaded into memory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LoadedSection {
-    /// Its name.
     pub name: String,
-    /// Its place in memory.
     pub span: Span,
     /// True if the program or its loader writes to it.
     pub writable: bool,
-    /// True if it contains code.
     pub executable: bool,
 }
 

@@ -18,7 +18,6 @@ use super::{
 /// phase are divided at the same offsets.
 const LINE: u64 = 64;
 
-/// A function with its address in a build.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlacedFunction {
     /// Its exact symbol.
@@ -185,7 +184,6 @@ fn longest_increasing(values: &[usize]) -> usize {
     tops.len()
 }
 
-/// A function in a linked executable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkedFunction {
     /// Its symbol, exactly as in the symbol table. Of several symbols at one address this is the first by name, so
@@ -202,7 +200,6 @@ pub struct LinkedFunction {
 }
 
 impl LinkedFunction {
-    /// All symbols of this function.
     pub fn symbols(&self) -> impl Iterator<Item = &str> {
         std::iter::once(&self.symbol).chain(&self.aliases).map(String::as_str)
     }

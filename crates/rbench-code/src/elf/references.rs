@@ -12,7 +12,6 @@ use super::name::Name;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) struct References {
-    /// The functions of the set, in its order.
     pub(super) functions: Vec<Contents>,
     /// The data that functions refer to, directly or indirectly, and code that belongs to no function of the set.
     pub(super) data: Vec<Data>,
@@ -28,11 +27,9 @@ pub(super) struct References {
 pub(super) struct Contents {
     /// Its bytes with relocated fields masked, and the place and kind of each relocation.
     pub(super) body: Body,
-    /// The target of each relocation.
     pub(super) references: Vec<Reference>,
 }
 
-/// A piece of data.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(from = "(Contents, Option<Name>, Option<u64>)")]
 #[serde(into = "(Contents, Option<Name>, Option<u64>)")]
@@ -50,7 +47,6 @@ pub(super) struct Data {
 #[serde(try_from = "String", into = "String")]
 pub(super) struct Body(u128);
 
-/// One reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "(u8, u32, i64)", into = "(u8, u32, i64)")]
 pub(super) struct Reference {
@@ -63,7 +59,6 @@ pub(super) struct Reference {
 /// The target of a reference, as an index into a list of [`References`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Referent {
-    /// The start of a function.
     Entry(u32),
     /// Another address in a function: a jump there bypasses its start.
     Inside(u32),

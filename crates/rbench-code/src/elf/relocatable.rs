@@ -54,7 +54,6 @@ pub(super) struct Section<'data> {
 /// The units of a section that the linker may merge if they are equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Merging {
-    /// Pieces are not merged.
     None,
     /// Pieces of this many bytes.
     Blocks(u64),

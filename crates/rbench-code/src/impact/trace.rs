@@ -22,11 +22,9 @@ pub struct Trace {
     pub while_measuring: BTreeSet<u64>,
     /// The files and directories of the version that were opened or looked up, by their path below the build path.
     pub files: BTreeMap<PathBuf, FileState>,
-    /// The environment variables that were read.
     pub variables: BTreeSet<String>,
     /// The reasons why the trace may be incomplete.
     pub gaps: Vec<IncompleteTrace>,
-    /// What the execution needed.
     pub needs: Needs,
     /// True if it made no system call that may concern other processes, such as one that writes a file: beside another
     /// execution, it takes the path that it takes alone.
@@ -41,7 +39,6 @@ impl Trace {
         Self { gaps: vec![IncompleteTrace::Untraced(reason)], ..Self::default() }
     }
 
-    /// True if the benchmark could not be traced.
     pub fn is_none(&self) -> bool {
         self.gaps.iter().any(|gap| matches!(gap, IncompleteTrace::Untraced(_)))
     }
@@ -51,7 +48,6 @@ impl Trace {
         self.in_set_up.iter().chain(&self.while_measuring).copied()
     }
 
-    /// True if a function was entered at all.
     pub fn has_entered(&self, instance: u64) -> bool {
         self.in_set_up.contains(&instance) || self.while_measuring.contains(&instance)
     }
@@ -102,11 +98,9 @@ pub struct Needs {
     pub memory: Option<u64>,
     /// A clock by which it acts while it measures and that does not stand still while another version runs.
     pub other_clock: Option<OtherClock>,
-    /// The run time of the traced process.
     pub run_time: Option<Duration>,
     /// The part of it without warm-up and measurements: the start of the program, and what comes before and after them.
     pub set_up: Option<Duration>,
-    /// The number of measurements of the traced process.
     pub measurements: usize,
 }
 
@@ -122,13 +116,10 @@ pub enum OtherClock {
     Deadline,
 }
 
-/// The state of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FileState {
-    /// Nothing exists there.
     Absent,
-    /// A file with these contents.
     File(Digest),
     /// A directory; if it was opened, with a digest of the names in it.
     Directory(Option<Digest>),

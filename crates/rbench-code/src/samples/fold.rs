@@ -17,9 +17,7 @@ const COMMON: f64 = 0.98;
 pub struct FoldedStack {
     /// The names of the frames, the outermost first, separated by `;`.
     pub frames: String,
-    /// The time in the base.
     pub base: f64,
-    /// The time in the head.
     pub head: f64,
 }
 

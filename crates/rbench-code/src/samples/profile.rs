@@ -15,12 +15,10 @@ pub struct TimeProfile {
     pub executions: Vec<SampledExecution>,
 }
 
-/// An execution whose measurements were sampled.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SampledExecution {
     /// The time of an iteration in ns: of the measurements in between that were not sampled, if there are enough.
     pub time: f64,
-    /// The stacks that were sampled in them.
     pub stacks: Vec<SampledStack>,
     /// The number of samples that were dropped, for want of memory.
     pub dropped: u64,
@@ -33,15 +31,11 @@ pub struct SampledExecution {
 pub struct SampledStack {
     /// The frames, the outermost first.
     pub frames: Vec<Frame>,
-    /// The thread that was sampled.
     pub thread: SampledThread,
-    /// The state of the thread.
     pub state: SampledState,
-    /// The number of samples that had it.
     pub samples: u64,
 }
 
-/// A function on a stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Frame {
     /// Its index among the functions of the profile.

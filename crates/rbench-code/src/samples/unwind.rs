@@ -25,14 +25,10 @@ use crate::{
     matching::{FunctionTable, NO_SYMBOL},
 };
 
-/// A thread when it was interrupted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Interrupted {
-    /// The address of its next instruction.
     pub instruction: u64,
-    /// The stack pointer.
     pub stack_pointer: u64,
-    /// The frame pointer.
     pub frame_pointer: u64,
     /// The link register, where the processor has one.
     pub link: u64,
@@ -47,7 +43,6 @@ const MOST_FRAMES: usize = 512;
 #[derive(Default)]
 pub struct CodeFiles(HashMap<String, Option<Rc<CodeFile>>>);
 
-/// The code of a process.
 pub struct Code<'t> {
     unwinder: UnwinderNative<Arc<[u8]>, framehop::MayAllocateDuringUnwind>,
     cache: CacheNative<framehop::MayAllocateDuringUnwind>,
@@ -57,7 +52,6 @@ pub struct Code<'t> {
     known: HashMap<u64, Vec<Frame>>,
 }
 
-/// A part of a file in a process.
 struct CodePart {
     addresses: Range<u64>,
     /// The address of its code in the process, less that in the file.

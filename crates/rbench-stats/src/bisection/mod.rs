@@ -49,18 +49,14 @@ pub type Pair = [usize; 2];
 pub enum Finding {
     /// It changed by at least the smallest change of interest.
     Changed,
-    /// It changed by less than that.
     Unchanged,
-    /// Neither is shown.
     Unsure,
 }
 
 /// The comparison of two commits in one subject.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Measured {
-    /// The change.
     pub estimate: Estimate,
-    /// The conclusion.
     pub finding: Finding,
 }
 
@@ -69,7 +65,6 @@ pub struct Measured {
 pub enum Known {
     /// The subject behaves the same in both.
     Same,
-    /// It may differ.
     Differs,
     /// This commit cannot be compared in this subject: it does not build, or lacks the benchmark.
     Lacks(usize),
@@ -78,7 +73,6 @@ pub enum Known {
 /// The result of measuring two commits.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Answer {
-    /// A comparison.
     Measured(Measured),
     /// This commit cannot be compared in this subject: the benchmark fails in it.
     Lacks(usize),

@@ -8,14 +8,11 @@ use serde::Serialize;
 
 use super::{Answer, Estimate, Finding, Known, Measured, Pair};
 
-/// The next question of a search.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Task {
     /// The knowledge about two commits without measuring.
     Inspect(Pair),
-    /// A comparison.
     Measure {
-        /// The two commits.
         pair: Pair,
         /// The highest acceptable probability of calling an unchanged subject changed.
         rate: f64,
@@ -32,7 +29,6 @@ impl Task {
     }
 }
 
-/// The result of a search.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Conclusion {
     /// The subject behaves the same at both ends.
@@ -43,7 +39,6 @@ pub enum Conclusion {
     Open,
     /// The ends were compared, and no change is shown.
     NotChanged(Measured),
-    /// The ends differ.
     Changed {
         /// The change between the ends.
         total: Measured,
@@ -59,7 +54,6 @@ pub struct Found {
     pub after: usize,
     /// The last candidate; the only one if `after` is the commit before it.
     pub at: usize,
-    /// The change, from the comparison that named it.
     pub change: Estimate,
     /// The reason why the search ended here.
     pub ending: Ending,
@@ -88,10 +82,8 @@ pub enum Ending {
     Stopped,
 }
 
-/// The search of one subject.
 #[derive(Clone, Debug)]
 pub struct Search {
-    /// The number of commits in the range.
     commits: usize,
     /// The smallest change of interest, on logarithms.
     min_change: f64,
@@ -167,12 +159,10 @@ impl Search {
         self.stopped = true;
     }
 
-    /// The number of commits in the range.
     pub const fn commits(&self) -> usize {
         self.commits
     }
 
-    /// The number of comparisons that it received.
     pub fn comparisons(&self) -> usize {
         self.measured.len()
     }

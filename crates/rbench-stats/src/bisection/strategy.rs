@@ -8,14 +8,12 @@ use super::{Answer, Conclusion, Known, Pair, Search, Task, steps};
 pub enum Question {
     /// The knowledge about the pair without measuring; the answer goes to [`Strategy::inspected`].
     Inspect {
-        /// The commits.
         pair: Pair,
         /// The searches that ask, by index.
         subjects: Vec<usize>,
     },
     /// A comparison; the answer goes to [`Strategy::measured`].
     Measure {
-        /// The commits.
         pair: Pair,
         /// The searches that ask, by index, each with the probability at which it may call an unchanged subject
         /// changed.
@@ -39,7 +37,6 @@ pub struct Strategy {
 enum Phase {
     /// Inspection of the ends of the range, which may be equal.
     Inspecting,
-    /// Comparisons of the ends.
     Comparing,
     /// Comparisons within the range.
     Narrowing,

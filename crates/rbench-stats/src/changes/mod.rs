@@ -31,12 +31,10 @@ pub const FEWEST: usize = 5;
 /// The relative precision of highest prices.
 const PRECISION: f64 = 1e-6;
 
-/// One version in one session.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Observation {
     /// The place of its version in the order of versions; several observations may share one, and gaps are allowed.
     pub place: usize,
-    /// The logarithm of its value.
     pub log: f64,
     /// The squared standard error of `log`, from its builds.
     pub variance: f64,
@@ -61,7 +59,6 @@ impl Observation {
 #[derive(Clone, Debug)]
 pub struct Series {
     model: Model,
-    /// The place of each version.
     places: Vec<usize>,
     noise: Noise,
 }
@@ -77,13 +74,10 @@ pub struct ChangePoint {
     pub latest: [usize; 2],
     /// The difference of the logarithms of the levels.
     pub estimate: f64,
-    /// Its lower limit.
     pub low: f64,
-    /// Its upper limit.
     pub high: f64,
 }
 
-/// The confidence of the intervals of a change.
 const CONFIDENCE: f64 = 0.95;
 
 impl Series {
@@ -137,7 +131,6 @@ impl Series {
         Some(Self { model, places, noise })
     }
 
-    /// The number of versions.
     pub fn versions(&self) -> usize {
         self.places.len()
     }
@@ -463,7 +456,6 @@ fn interval(sums: &Sums, [start, at, end]: [usize; 3], confidence: f64) -> [usiz
 pub struct Span {
     /// The most likely places.
     pub best: [usize; 2],
-    /// All likely places.
     pub possible: [usize; 2],
 }
 
@@ -472,7 +464,6 @@ pub struct Span {
 pub struct Group {
     /// The intersection of the most likely spans of all members.
     pub span: Span,
-    /// The indices of the changes.
     pub members: Vec<usize>,
 }
 

@@ -37,7 +37,6 @@ const RIDGE: f64 = 1.0;
 /// A smaller decrease counts as none.
 const SLACK: f64 = 1e-9;
 
-/// One value, as the model knows it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Datum {
     pub y: f64,
@@ -84,7 +83,6 @@ impl Segments {
 pub(super) struct Fit {
     /// The versions at which new levels begin, ascending.
     pub changes: Vec<usize>,
-    /// The level of each segment.
     pub levels: Vec<f64>,
     /// The difference of each machine to the first.
     pub machines: Vec<f64>,
@@ -293,7 +291,6 @@ impl Model {
         solved[index + 1] - solved[index]
     }
 
-    /// The segment of each version.
     fn segments(&self, changes: &[usize]) -> Segments {
         let mut of = vec![0; self.versions];
         for change in changes {

@@ -8,28 +8,21 @@ use serde::{Serialize, Serializer};
 /// The reason why a question has no answer from these data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InsufficientData {
-    /// Too few builds.
     Builds {
-        /// The required number.
         needed: usize,
-        /// The available number.
         found: usize,
     },
     /// Too few executions, of each build where the levels must be distinguished.
     Executions {
-        /// The required number.
         needed: usize,
-        /// The available number.
         found: usize,
     },
     /// Too few measurements of each execution.
     Measurements {
-        /// The required number.
         needed: usize,
         /// The available number, in the shortest execution.
         found: usize,
     },
-    /// Nothing varies.
     Variance,
     /// The costs of builds and executions were not given.
     Cost,

@@ -88,7 +88,6 @@ fn variance(count: usize) -> f64 {
     4.0 * (n - 2.0) * (5.0 * n * n - 2.0 * n - 9.0) / (5.0 * n * (n + 1.0) * (n - 1.0).powi(2))
 }
 
-/// The root mean square of a number of each execution.
 fn root_mean_square(executions: &[Execution<'_>], number: fn(&[f64]) -> f64) -> f64 {
     let squares: Vec<f64> = executions.iter().map(|one| number(one.values).powi(2)).collect();
     mean(&squares).sqrt()

@@ -17,7 +17,6 @@ const ENOUGH: f64 = 1.5;
 pub struct Control {
     /// Its measurements, interleaved with those of the benchmark.
     pub data: Measurements,
-    /// Its diagnosis.
     pub findings: Diagnosis,
 }
 

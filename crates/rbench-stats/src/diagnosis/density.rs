@@ -6,7 +6,6 @@ use super::{
 };
 use crate::Moments;
 
-/// The number of points of the grid.
 const POINTS: usize = 256;
 /// A kernel is cut off beyond this many widths, where it is invisible.
 const REACH: f64 = 4.0;

@@ -37,7 +37,6 @@ pub struct EstimatorPrecision {
 /// A function from the measurements of an execution to one value.
 #[derive(Clone, Copy, Debug)]
 enum Candidate {
-    /// An estimator that rbench offers.
     Of(Estimator),
     /// The mean without a quarter at each end.
     InterquartileMean,
@@ -47,7 +46,6 @@ enum Candidate {
 }
 
 impl Candidate {
-    /// In the order of the tables.
     const ALL: [Self; 7] = [
         Self::Of(Estimator::Mean),
         Self::Of(Estimator::TrimmedMean),

@@ -15,7 +15,6 @@ pub struct Position {
     pub round: usize,
 }
 
-/// One execution with its position.
 #[derive(Clone, Copy, Debug)]
 pub struct Execution<'a> {
     pub position: Position,

@@ -100,7 +100,6 @@ pub fn diagnose(data: &Measurements, options: &Options) -> Result<Diagnosis, Sta
     Ok(diagnosis)
 }
 
-/// Collects the warnings from all findings.
 fn warnings(found: &Diagnosis, options: &Options) -> Vec<Warning> {
     let influence = |level, finding: &Result<Influence, InsufficientData>| {
         let influence = finding.as_ref().ok()?;

@@ -7,11 +7,7 @@ use crate::{Measurements, Moments};
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Hint {
     /// The first tenth of an execution is slower than its second half by this much; below 0, faster.
-    Trend {
-        /// The size.
-        effect: f64,
-    },
-    /// Builds fall into two groups.
+    Trend { effect: f64 },
     TwoGroups {
         /// The distance between the means of the groups.
         distance: f64,

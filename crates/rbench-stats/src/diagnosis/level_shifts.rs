@@ -139,7 +139,6 @@ impl Segments {
         Self { position: execution.position, segments, class, p }
     }
 
-    /// True if it has significant level shifts.
     pub fn has_shifts(&self) -> bool {
         self.class != Class::Flat && self.p < SIGNIFICANT
     }

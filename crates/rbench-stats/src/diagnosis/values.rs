@@ -51,7 +51,6 @@ pub fn mean_interval(values: &[f64], confidence: f64) -> (Interval, f64) {
     (interval, p)
 }
 
-/// The ranks of some values.
 pub struct Ranks {
     /// The ranks from 1, in the order of the values; tied values share the mean of their ranks.
     pub ranks: Vec<f64>,

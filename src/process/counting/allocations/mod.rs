@@ -28,7 +28,6 @@ pub const LIBRARY_SOURCE: &str = library_source!(
 /// The quantity that the clock shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Counted {
-    /// The number of allocations.
     Allocations,
     /// The bytes requested.
     Bytes,
@@ -39,7 +38,6 @@ pub enum Counted {
 pub struct Tally {
     /// False if it did not load the library: a statically linked program does not.
     pub joined: bool,
-    /// The number of allocations.
     pub allocations: u64,
     /// The bytes requested.
     pub bytes: u64,

@@ -17,11 +17,9 @@ pub struct Page {
     pub shown: AtomicU32,
     /// 1 once the process has begun to count.
     pub joined: AtomicU32,
-    /// Seed of the random numbers.
     pub seed: AtomicU64,
     /// Number of allocations that returned memory.
     pub allocations: AtomicU64,
-    /// Bytes requested.
     pub bytes: AtomicU64,
     /// Number of clock readings by the first thread.
     pub read: AtomicU64,
