@@ -143,7 +143,6 @@ pub enum Command {
     Demo(DemoArgs),
 }
 
-/// `cargo rbench build`.
 #[derive(Debug, Args)]
 pub struct BuildArgs {
     /// Versions to build: any git revision (`HEAD~1`, a tag, a hash) or range `A..B`, or `.` for the
@@ -157,24 +156,18 @@ pub struct BuildArgs {
     /// versions there.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["builds", "commands", "format"])]
     pub pack: Option<PathBuf>,
-    /// The code layout of builds.
     #[command(flatten)]
     pub layout: LayoutArgs,
-    /// The bench targets to use.
     #[command(flatten)]
     pub target: TargetArgs,
-    /// Options for cargo.
     #[command(flatten)]
     pub compile: BuildOptions,
-    /// The format and the files of the report.
     #[command(flatten)]
     pub output: OutputArgs,
 }
 
-/// `cargo rbench run`.
 #[derive(Debug, Args)]
 pub struct RunArgs {
-    /// The options that were given, for suggested commands.
     #[arg(skip)]
     pub given: GivenOptions,
     /// Versions to measure: any git revision, `.` for the uncommitted tree, or a range `A..B`, including A. With
@@ -199,21 +192,16 @@ pub struct RunArgs {
     /// The metrics to measure and report; empty for the default ones.
     #[arg(long = "metric", help = metrics_help(), value_name = "NAME", value_delimiter = ',')]
     pub metrics: Vec<Metric>,
-    /// Settings of the experiment.
     #[command(flatten)]
     pub experiment: ExperimentArgs,
-    /// The format and the files of the report.
     #[command(flatten)]
     pub report: ReportArgs,
 }
 
-/// `cargo rbench diff`.
 #[derive(Debug, Args)]
 pub struct DiffArgs {
-    /// The options that were given, for suggested commands.
     #[arg(skip)]
     pub given: GivenOptions,
-    /// The two versions.
     #[command(flatten)]
     pub versions: RevisionPair,
     /// Trace the benchmarks of both versions, and show which ones execute each changed function.
@@ -227,13 +215,10 @@ pub struct DiffArgs {
     /// with valgrind
     #[arg(long, value_name = "WHAT", requires = "explain", default_value = "time")]
     pub by: ExplainBy,
-    /// The bench targets to use.
     #[command(flatten)]
     pub target: TargetArgs,
-    /// Options for cargo.
     #[command(flatten)]
     pub compile: BuildOptions,
-    /// The format and the files of the report.
     #[command(flatten)]
     pub report: ReportArgs,
 }
@@ -247,39 +232,30 @@ pub enum ExplainBy {
     Instructions,
 }
 
-/// `cargo rbench list`.
 #[derive(Debug, Args)]
 pub struct ListArgs {
-    /// The options that were given, for suggested commands.
     #[arg(skip)]
     pub given: GivenOptions,
     /// The version: any git revision, or `.` for the uncommitted tree.
     #[arg(default_value = ".", value_name = "REV")]
     pub revision: String,
-    /// Filters of benchmarks.
     #[command(flatten)]
     pub filter: FilterArgs,
-    /// The bench targets to use.
     #[command(flatten)]
     pub target: TargetArgs,
-    /// Options for cargo.
     #[command(flatten)]
     pub compile: BuildOptions,
-    /// The format and the files of the report.
     #[command(flatten)]
     pub output: OutputArgs,
 }
 
-/// `cargo rbench exec`.
 #[derive(Debug, Args)]
 pub struct ExecArgs {
-    /// The options that were given, for suggested commands.
     #[arg(skip)]
     pub given: GivenOptions,
     /// The version: any git revision, or `.` for the uncommitted tree.
     #[arg(default_value = ".", value_name = "REV")]
     pub revision: String,
-    /// Filters of benchmarks.
     #[command(flatten)]
     pub filter: FilterArgs,
     /// Run all matching benchmarks of one bench target in one process, for benchmarks that share an
@@ -307,10 +283,8 @@ pub struct ExecArgs {
     /// Maximum duration of the process [default: 5min plus ten times the expected duration]
     #[arg(long, value_name = "TIME", value_parser = values::deadline)]
     pub deadline: Option<Duration>,
-    /// The bench targets to use.
     #[command(flatten)]
     pub target: TargetArgs,
-    /// Options for cargo.
     #[command(flatten)]
     pub compile: BuildOptions,
 }

@@ -7,14 +7,12 @@ use clap::{Args, Subcommand, ValueEnum};
 use super::{CompareArgs, FailOn};
 use crate::model::is_plain_web_address;
 
-/// `cargo rbench ci`.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub struct CiArgs {
     /// A subcommand instead of comparing.
     #[command(subcommand)]
     pub command: Option<CiCommand>,
-    /// The comparison.
     #[command(flatten)]
     pub run: CiRunArgs,
 }
@@ -43,13 +41,11 @@ pub enum CiCommand {
 // A misspelled subcommand is no filter.
 #[command(mut_arg("positional", |filter| filter.last(true)))]
 pub struct CiRunArgs {
-    /// The options of `compare`.
     #[command(flatten)]
     pub compare: CompareArgs,
     /// Compare both versions as this variant of bench.toml.
     #[arg(long, value_name = "NAME", help_heading = "Versions")]
     pub variant: Option<String>,
-    /// Options for publishing.
     #[command(flatten)]
     pub place: CiPlaceArgs,
 }
@@ -79,7 +75,6 @@ pub struct CiPlaceArgs {
     pub advisory_label: Option<String>,
 }
 
-/// `cargo rbench ci comment`.
 #[derive(Debug, Args)]
 pub struct CiCommentArgs {
     /// The JSON file that `ci` or `compare --output` wrote. If it does not exist, an earlier comment is updated to
@@ -97,13 +92,11 @@ pub struct CiCommentArgs {
     pub site: Option<String>,
 }
 
-/// `cargo rbench ci merge`.
 #[derive(Debug, Args)]
 pub struct CiMergeArgs {
     /// The compare.json of each part.
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
-    /// Options for publishing.
     #[command(flatten)]
     pub place: CiPlaceArgs,
     /// Verdicts that make the command fail; a failed benchmark always does.

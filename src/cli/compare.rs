@@ -13,13 +13,10 @@ use crate::{
     shell::CommandLine,
 };
 
-/// `cargo rbench compare`.
 #[derive(Clone, Debug, Default, Args)]
 pub struct CompareArgs {
-    /// The options that were given, for suggested commands.
     #[arg(skip)]
     pub given: GivenOptions,
-    /// The two versions.
     #[command(flatten)]
     pub versions: RevisionPair,
     /// Compare BASE [default: HEAD] with these variants of it, separated by commas, and rank them.
@@ -65,19 +62,15 @@ pub struct CompareArgs {
     /// a bug in rbench (exit code 70). `ci` does this whenever it has a budget.
     #[arg(long, help_heading = "Experiment", requires = "budget")]
     pub audit: bool,
-    /// When to stop.
     #[command(flatten)]
     pub stopping: StoppingArgs,
     /// Mode of both versions: interleaved on one CPU, or sequential [default: interleaved]
     #[arg(long, value_name = "HOW", help_heading = "Experiment")]
     pub mode: Option<Mode>,
-    /// Settings of the experiment.
     #[command(flatten)]
     pub experiment: ExperimentArgs,
-    /// The criteria of verdicts.
     #[command(flatten)]
     pub verdict: VerdictArgs,
-    /// A release to compare the head with, too.
     #[command(flatten)]
     pub gate: GateArgs,
     /// Explain every verdict, not only those that need attention.
@@ -90,7 +83,6 @@ pub struct CompareArgs {
         help_heading = "Output", conflicts_with = "stored",
     )]
     pub explain: Option<ExplainRows>,
-    /// The format and the files of the report.
     #[command(flatten)]
     pub report: ReportArgs,
 }
@@ -196,10 +188,8 @@ impl StoppingArgs {
     }
 }
 
-/// `cargo rbench bisect`.
 #[derive(Debug, Default, Args)]
 pub struct BisectArgs {
-    /// The options that were given, for suggested commands.
     #[arg(skip)]
     pub given: GivenOptions,
     /// The commits to search: A..B, the first-parent line of B without the commits of A; `A..` ends at HEAD.
@@ -216,13 +206,10 @@ pub struct BisectArgs {
     /// Mode of both versions: interleaved on one CPU, or sequential [default: interleaved]
     #[arg(long, value_name = "HOW", help_heading = "Experiment")]
     pub mode: Option<Mode>,
-    /// Settings of the experiment.
     #[command(flatten)]
     pub experiment: ExperimentArgs,
-    /// The criteria of verdicts.
     #[command(flatten)]
     pub criteria: CriteriaOptions,
-    /// The format and the files of the report.
     #[command(flatten)]
     pub report: ReportArgs,
 }

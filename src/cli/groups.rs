@@ -68,7 +68,6 @@ pub struct TargetArgs {
     /// Exclude bench targets of this package; may be repeated.
     #[arg(long, value_name = "NAME")]
     pub exclude: Vec<String>,
-    /// The project.
     #[command(flatten)]
     pub project: ProjectArgs,
 }
@@ -89,7 +88,6 @@ pub struct MeasureArgs {
     /// Measure quickly, with wide intervals: 5 builds, 1 execution, and 20 measurements if interleaved, otherwise 5.
     #[arg(long)]
     pub quick: bool,
-    /// Sample sizes.
     #[command(flatten)]
     pub sampling: SamplingOptions,
     /// Pin benchmarks to this CPU.
@@ -121,16 +119,12 @@ pub struct ExperimentArgs {
     /// Print the plan with its minimum duration, without measuring; compiles to list benchmarks.
     #[arg(long)]
     pub dry_run: bool,
-    /// Sample sizes, and the CPU.
     #[command(flatten)]
     pub measure: MeasureArgs,
-    /// The code layout of builds.
     #[command(flatten)]
     pub layout: LayoutArgs,
-    /// The bench targets to use.
     #[command(flatten)]
     pub target: TargetArgs,
-    /// Options for cargo.
     #[command(flatten)]
     pub compile: BuildOptions,
 }
@@ -149,7 +143,6 @@ pub struct GateArgs {
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Verdict")]
 pub struct VerdictArgs {
-    /// The criteria.
     #[command(flatten)]
     pub criteria: CriteriaOptions,
     /// Verdicts that make the command fail; a failed benchmark always does [default: regression, and never with
@@ -217,7 +210,6 @@ pub struct ReportArgs {
     /// The format of the report on standard output.
     #[arg(long, default_value = "text")]
     pub format: Format,
-    /// Files for the report.
     #[command(flatten)]
     pub output: OutputFileArgs,
 }
@@ -239,10 +231,8 @@ pub struct OutputFileArgs {
     pub files: Vec<OutputFile>,
 }
 
-/// A file that a report is written to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutputFile {
-    /// The path of the file.
     pub path: PathBuf,
     /// The format that its extension selects.
     pub format: Format,

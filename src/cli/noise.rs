@@ -14,10 +14,8 @@ use crate::{
 /// The maximum number of busy processes: more are certainly a mistake.
 const MOST_LOAD: i64 = 1024;
 
-/// `cargo rbench diagnose`.
 #[derive(Debug, Args)]
 pub struct DiagnoseArgs {
-    /// The options that were given, for suggested commands.
     #[arg(skip)]
     pub given: GivenOptions,
     /// The version: any git revision, or `.` for the uncommitted tree.
@@ -39,22 +37,16 @@ pub struct DiagnoseArgs {
     /// Show all causes with their evidence, and the answer to every question with its figures; with --plan, why.
     #[arg(long, help_heading = "Output")]
     pub reasons: bool,
-    /// Sample sizes and times.
     #[command(flatten)]
     pub effort: DiagnosisSampling,
-    /// Limits for warnings.
     #[command(flatten)]
     pub criteria: DiagnosisCriteria,
-    /// The code layout of builds.
     #[command(flatten)]
     pub layout: LayoutArgs,
-    /// The bench targets to use.
     #[command(flatten)]
     pub target: TargetArgs,
-    /// Options for cargo.
     #[command(flatten)]
     pub compile: BuildOptions,
-    /// The format and the files of the report.
     #[command(flatten)]
     pub report: ReportArgs,
 }
@@ -121,10 +113,8 @@ impl DiagnosisSampling {
     }
 }
 
-/// `cargo rbench selftest`.
 #[derive(Debug, Args)]
 pub struct SelftestArgs {
-    /// The options that were given, for suggested commands.
     #[arg(skip)]
     pub given: GivenOptions,
     /// The version to compare with itself: any git revision, or `.` for the uncommitted tree.
@@ -137,10 +127,8 @@ pub struct SelftestArgs {
     /// Mode to test: interleaved or sequential [default: both, side by side]
     #[arg(long, value_name = "HOW", help_heading = "Experiment")]
     pub mode: Option<Mode>,
-    /// Settings of the experiment.
     #[command(flatten)]
     pub experiment: ExperimentArgs,
-    /// The format and the files of the report.
     #[command(flatten)]
     pub report: ReportArgs,
 }

@@ -20,7 +20,6 @@ pub struct StoredTargetArgs {
     /// Only bench targets with this name; may be repeated.
     #[arg(long, value_name = "NAME")]
     pub bench: Vec<String>,
-    /// The project.
     #[command(flatten)]
     pub project: ProjectArgs,
 }
@@ -36,10 +35,8 @@ impl From<&StoredTargetArgs> for TargetFilter {
 pub(super) const OF_SEVERAL: [&str; 7] =
     ["since", "variant", "path", "last", "changes-only", "top", "ignore-environment"];
 
-/// `cargo rbench history`.
 #[derive(Clone, Debug, Default, Args)]
 pub struct HistoryArgs {
-    /// The options that were given, for suggested commands.
     #[arg(skip)]
     pub given: GivenOptions,
     /// Show every build and execution of this version: any git revision, or `.` for the uncommitted tree. A word that
@@ -74,13 +71,10 @@ pub struct HistoryArgs {
     /// The format of the report on standard output.
     #[arg(long, default_value = "text")]
     pub format: Format,
-    /// Files for the report.
     #[command(flatten)]
     pub output: OutputFileArgs,
-    /// The criteria of verdicts on consecutive versions.
     #[command(flatten)]
     pub criteria: CriteriaOptions,
-    /// The bench targets to use.
     #[command(flatten)]
     pub target: StoredTargetArgs,
 }
@@ -104,10 +98,8 @@ impl HistoryArgs {
     }
 }
 
-/// `cargo rbench site`.
 #[derive(Debug, Args)]
 pub struct SiteArgs {
-    /// The options that were given, for suggested commands.
     #[arg(skip)]
     pub given: GivenOptions,
     /// The directory to write: a new or empty one, or one that this command wrote before.
@@ -116,15 +108,12 @@ pub struct SiteArgs {
     /// Show only this revision and later ones.
     #[arg(long, value_name = "REV")]
     pub since: Option<String>,
-    /// The project.
     #[command(flatten)]
     pub project: ProjectArgs,
 }
 
-/// `cargo rbench accept`.
 #[derive(Debug, Args)]
 pub struct AcceptArgs {
-    /// The options that were given, for suggested commands.
     #[arg(skip)]
     pub given: GivenOptions,
     /// The commit that made the benchmark slower: the head of a stored comparison.
@@ -139,30 +128,24 @@ pub struct AcceptArgs {
     /// The largest change to accept, for example 8% [default: the upper end of the measured interval]
     #[arg(long, value_name = "SHARE", value_parser = values::share)]
     pub ceiling: Option<f64>,
-    /// The criteria of verdicts.
     #[command(flatten)]
     pub criteria: CriteriaOptions,
-    /// The bench targets to use.
     #[command(flatten)]
     pub target: StoredTargetArgs,
 }
 
-/// `cargo rbench push`.
 #[derive(Debug, Args)]
 pub struct PushArgs {
-    /// The options that were given, for suggested commands.
     #[arg(skip)]
     pub given: GivenOptions,
     /// The place: a directory, a file `*.jsonl`, `-` for standard output, or `postgres://HOST/DATABASE` [default: that of
     /// `RBENCH_SHARED`]
     #[arg(value_name = "WHERE")]
     pub place: Option<String>,
-    /// The project.
     #[command(flatten)]
     pub project: ProjectArgs,
 }
 
-/// `cargo rbench pull`.
 #[derive(Debug, Args)]
 pub struct PullArgs {
     /// The place: a directory, a file `*.jsonl`, `-` for standard input, or `postgres://HOST/DATABASE` [default: that of
@@ -176,7 +159,6 @@ pub struct PullArgs {
     /// Only experiments that this login sent to a database. Can be repeated.
     #[arg(long, value_name = "LOGIN")]
     pub from: Vec<String>,
-    /// The project.
     #[command(flatten)]
     pub project: ProjectArgs,
 }

@@ -7,7 +7,6 @@ use clap_complete::Generator as _;
 
 use crate::{config::values, model::Format};
 
-/// `cargo rbench init`.
 #[derive(Debug, Args)]
 pub struct InitArgs {
     /// Also write a CI workflow that compares pull requests or merge requests.
@@ -40,7 +39,6 @@ pub enum Service {
     Gitlab,
 }
 
-/// `cargo rbench doctor`.
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
     /// The format of the report on standard output.
@@ -51,7 +49,6 @@ pub struct DoctorArgs {
     pub manifest_path: Option<PathBuf>,
 }
 
-/// `cargo rbench completions`.
 #[derive(Debug, Args)]
 pub struct CompletionsArgs {
     /// The shell.
@@ -71,7 +68,6 @@ impl CompletionsArgs {
     }
 }
 
-/// `cargo rbench clean`.
 #[derive(Debug, Args)]
 pub struct CleanArgs {
     /// Remove entries that have not been used for this long.
@@ -89,7 +85,6 @@ pub struct CleanArgs {
     pub manifest_path: Option<PathBuf>,
 }
 
-/// `cargo rbench demo`.
 #[derive(Debug, Args)]
 pub struct DemoArgs {
     /// Keep the project instead of removing it at the end.

@@ -5,10 +5,8 @@ use clap::Args;
 use super::{ExperimentArgs, GivenOptions, ReportArgs, StoppingArgs};
 use crate::{config::CriteriaOptions, model::Mode};
 
-/// `cargo rbench versus`.
 #[derive(Clone, Debug, Args)]
 pub struct VersusArgs {
-    /// The options that were given, for suggested commands.
     #[arg(skip)]
     pub given: GivenOptions,
     /// The implementations: ids of benchmarks, their beginnings, or what only one id matches, such as
@@ -16,23 +14,19 @@ pub struct VersusArgs {
     /// an id. All are compared with the first. The last word is the version, if it is a revision [default: .]
     #[arg(value_name = "BENCHMARK", required = true)]
     pub words: Vec<String>,
-    /// When to stop.
     #[command(flatten)]
     pub stopping: StoppingArgs,
     /// Mode of both benchmarks: interleaved on one CPU, or sequential [default: interleaved]
     #[arg(long, value_name = "HOW", help_heading = "Experiment")]
     pub mode: Option<Mode>,
-    /// Settings of the experiment.
     #[command(flatten)]
     pub experiment: ExperimentArgs,
-    /// The criteria.
     #[command(flatten)]
     pub criteria: CriteriaOptions,
     /// Also show which functions make an implementation faster or slower than the first, by sampling both interleaved
     /// after the verdicts.
     #[arg(long, help_heading = "Output")]
     pub explain: bool,
-    /// The format and the files of the report.
     #[command(flatten)]
     pub report: ReportArgs,
 }
