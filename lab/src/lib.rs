@@ -11,7 +11,6 @@ mod project;
 pub mod rbench;
 mod working_tree;
 
-/// The directory of the repository.
 pub fn root() -> &'static Path {
     let lab = Path::new(env!("CARGO_MANIFEST_DIR"));
     lab.parent().unwrap_or(lab)

@@ -20,12 +20,10 @@ use crate::WorkingTree;
 /// A copy of a fixture as a repository, beside everything that rbench stores about it.
 pub struct Project {
     scratch: tempfile::TempDir,
-    /// The files of the repository.
     pub tree: WorkingTree,
 }
 
 impl Project {
-    /// Copies a fixture and commits it.
     pub fn of_fixture(name: &str) -> Result<Self, Box<dyn Error>> {
         let scratch = tempfile::tempdir()?;
         let tree = WorkingTree::of_fixture(name, scratch.path().join("project"))?;

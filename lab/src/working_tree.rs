@@ -6,7 +6,6 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// A repository with its files.
 pub struct WorkingTree {
     path: PathBuf,
 }
@@ -25,12 +24,10 @@ impl WorkingTree {
         Ok(tree)
     }
 
-    /// The working tree in a directory.
     pub fn new(path: PathBuf) -> Self {
         Self { path }
     }
 
-    /// The directory of the files.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -51,7 +48,6 @@ impl WorkingTree {
         Ok(git.head()?.peel_to_commit()?.id().to_string())
     }
 
-    /// Commits all files.
     pub fn commit(&self, message: &str) -> Result<(), Box<dyn Error>> {
         let git = git2::Repository::open(&self.path)?;
         let mut index = git.index()?;

@@ -14,7 +14,6 @@ const COLUMN: f64 = 8.1;
 const LINE: usize = 19;
 const MARGIN: usize = 14;
 
-/// The colours of a scheme.
 struct Scheme {
     name: &'static str,
     paper: &'static str,

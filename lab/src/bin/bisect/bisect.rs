@@ -11,11 +11,9 @@ use std::{
 
 use crate::history::{History, START, git, line};
 
-/// The result of a search.
 pub struct Bisected {
     /// The number of the first bad commit in git's output; none if it names none.
     pub first_bad: Option<usize>,
-    /// The number of measured commits.
     pub measured: usize,
 }
 

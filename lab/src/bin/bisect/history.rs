@@ -11,7 +11,6 @@ use std::{
 use lab::WorkingTree;
 use rbench_stats::Random;
 
-/// The number of commits on the line.
 pub const COMMITS: usize = 64;
 
 /// The functions whose work is changed, one in each history.
@@ -151,7 +150,6 @@ pub fn line(path: &Path) -> Result<Vec<String>, Box<dyn Error>> {
     Ok(line.lines().map(str::to_owned).collect())
 }
 
-/// The units of work of a function.
 fn units(text: &str) -> usize {
     let after = text.split("WORK: usize = ").nth(1).unwrap_or_default();
     after.split(';').next().and_then(|units| units.parse().ok()).unwrap_or(100)

@@ -66,7 +66,6 @@ pub fn print() -> bool {
     is_good
 }
 
-/// A history with simulated comparisons.
 struct Drawn {
     /// The logarithms of the values by commit; that of the start is 0.
     changes: Vec<f64>,

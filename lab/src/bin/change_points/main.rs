@@ -22,7 +22,6 @@ use rbench_stats::{
 /// The standard deviation of a value; relative, as all effects here.
 const DEVIATION: f64 = 0.01;
 
-/// The numbers of versions of the calibration.
 const VERSIONS: [usize; 19] =
     [5, 6, 7, 8, 10, 12, 14, 17, 20, 25, 30, 40, 60, 100, 200, 500, 1_000, 3_000, 10_000];
 

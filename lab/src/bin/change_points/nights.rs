@@ -15,13 +15,11 @@ const WINDOWS: [usize; 2] = [20, 200];
 /// Interim analyses in a year.
 const NIGHTS: usize = 250;
 
-/// Benchmarks of one program.
 const BENCHMARKS: usize = 100;
 
 /// The number of successive analyses in which a suspicion must stand before somebody acts.
 const NEEDED: [usize; 6] = [1, 2, 3, 5, 10, 20];
 
-/// Rates of false discoveries.
 const RATES: [f64; 4] = [0.05, 0.01, 0.001, 0.0001];
 
 pub fn nights() {

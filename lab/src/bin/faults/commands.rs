@@ -26,7 +26,6 @@ use crate::{
     watch::watched,
 };
 
-/// The longest accepted duration of a command.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Comparisons of two versions of which one has thirty times the work, with as little work as possible.
@@ -59,7 +58,6 @@ const CLEAN: &[&str] = &["clean", "--max-size", "1"];
 /// Commands that read the store; their whole output is their answer.
 const READING: [&[&str]; 4] =
     [STORED, &["history", "--format", "json"], &["history", "HEAD", "--format", "json"], EXPORT];
-/// Commands that write something.
 const WRITING: [&[&str]; 5] = [COMPARE, RUN, BUILD, IMPORT, CLEAN];
 
 /// The file of exported results, in the working tree, where git ignores it.
@@ -90,7 +88,6 @@ int clock_gettime(clockid_t id, struct timespec *now) {
 }
 "#;
 
-/// A fault.
 enum Fault {
     /// A signal after a part of the usual duration.
     Signal(Signal),
@@ -98,7 +95,6 @@ enum Fault {
     Limit(char, usize),
     /// The wall clock is set by seconds.
     Clock(i64),
-    /// A damaged byte in a file.
     Byte(Damaged),
 }
 
@@ -181,7 +177,6 @@ struct Commands<'p> {
     sandbox: Vec<String>,
     /// The store before each trial, and everything in it.
     store: Vec<u8>,
-    /// The identity of the one experiment in it.
     experiment: String,
     rows: String,
     exported: Vec<u8>,
@@ -360,7 +355,6 @@ impl<'p> Commands<'p> {
         end(child)
     }
 
-    /// What is wrong with the output of a command that had a fault.
     fn check(&self, words: &[&str], fault: &Fault, output: &Output) -> Vec<Finding> {
         let text = String::from_utf8_lossy(&output.stderr);
         let mut found = Vec::new();
@@ -382,7 +376,6 @@ impl<'p> Commands<'p> {
         found
     }
 
-    /// An answer that is not the right one.
     fn other_answer(&self, words: &[&str], output: &Output) -> Option<Finding> {
         if let Some(place) = READING.iter().position(|one| *one == words) {
             let is_same = output.stdout == self.answers[place];

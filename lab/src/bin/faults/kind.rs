@@ -4,12 +4,9 @@
 use cargo_rbench::model::InterleavingUnavailable;
 use rbench_stats::Random;
 
-/// A kind of fault.
 #[derive(Debug)]
 pub struct Kind {
-    /// Its name in the fixture.
     pub name: &'static str,
-    /// Its frequency in the draws.
     share: usize,
     /// True if the execution may give measurements.
     pub may_measure: bool,
@@ -34,7 +31,6 @@ const WITHIN: usize = 1_500;
 /// At any time, or after the end.
 const ANY_TIME: usize = 20_000;
 
-/// A kind that fails.
 const fn failing(name: &'static str, share: usize, failures: &'static [&'static str]) -> Kind {
     Kind {
         name,
@@ -62,7 +58,6 @@ const CHILDREN: &[InterleavingUnavailable] = &[InterleavingUnavailable::ChildPro
 /// No fault.
 pub const NONE: Kind = measuring("none", 0, &[]);
 
-/// All kinds.
 pub const ALL: [Kind; 25] = [
     failing("abort", 6, &["it was killed by signal 6"]),
     failing("segfault", 6, &["it was killed by signal 11"]),
@@ -108,7 +103,6 @@ pub const ALL: [Kind; 25] = [
     },
 ];
 
-/// A fault of one version at a time.
 #[derive(Clone, Copy, Debug)]
 pub struct Fault {
     pub kind: &'static Kind,
@@ -117,10 +111,8 @@ pub struct Fault {
 }
 
 impl Fault {
-    /// No fault at all.
     pub const NONE: Self = Self { kind: &NONE, after: 0 };
 
-    /// Draws one of the wanted faults.
     fn draw(random: &mut Random, wanted: impl Fn(&Kind) -> bool) -> Self {
         let of_share = |kind: &'static Kind| std::iter::repeat_n(kind, kind.share);
         let all: Vec<_> = ALL.iter().filter(|kind| wanted(kind)).flat_map(of_share).collect();

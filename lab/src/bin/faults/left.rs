@@ -87,7 +87,6 @@ fn entries(directory: &Path) -> Vec<PathBuf> {
     entries.map(|entry| entry.path()).collect()
 }
 
-/// The open files of this process.
 fn open_files() -> Vec<String> {
     let files = entries("/proc/self/fd".as_ref()).into_iter();
     files.filter_map(|file| Some(fs::read_link(file).ok()?.display().to_string())).collect()

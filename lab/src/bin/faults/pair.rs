@@ -29,11 +29,8 @@ use crate::{
 /// The deadline of faults that run to it, and of all others.
 const DEADLINES: [Duration; 2] = [Duration::from_millis(500), Duration::from_secs(20)];
 
-/// Executes pairs.
 pub struct Pairs {
-    /// The executables of base and head.
     pub executables: [Executable; 2],
-    /// Their home directories.
     pub homes: [PathBuf; 2],
     library: PathBuf,
     cpus: Vec<usize>,

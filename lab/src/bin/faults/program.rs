@@ -26,15 +26,10 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// The longest time of an execution.
 const DEADLINE: Duration = Duration::from_secs(20);
 
-/// Runs comparisons by the program.
 pub struct Programs {
-    /// The program.
     pub rbench: PathBuf,
-    /// The working tree.
     pub tree: PathBuf,
-    /// The file with the faults.
     pub file: PathBuf,
-    /// Additional arguments.
     pub environment: Vec<(&'static str, PathBuf)>,
     /// The number of executions of each benchmark.
     pub executions: usize,

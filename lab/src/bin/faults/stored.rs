@@ -17,7 +17,6 @@ use crate::{
 
 /// The faults of an experiment and the expected number of results.
 pub struct Happened<'f> {
-    /// The faults of base and head.
     pub faults: &'f [Fault; 2],
     /// True if they came only once.
     pub once: bool,
@@ -26,7 +25,6 @@ pub struct Happened<'f> {
 }
 
 impl Happened<'_> {
-    /// The errors in the stored experiment.
     pub fn check(
         &self,
         store: &Store<'_>,

@@ -31,10 +31,8 @@ const COLUMNS: [(Wrong, &str); 6] = [
     (Wrong::Answer, "other answers"),
 ];
 
-/// An error with its description.
 pub type Finding = (Wrong, String);
 
-/// The errors of all trials.
 #[derive(Default)]
 pub struct Tally {
     rows: BTreeMap<(String, String), [usize; 1 + COLUMNS.len()]>,

@@ -75,7 +75,6 @@ fn examination() -> Examination {
     }
 }
 
-/// The page.
 pub fn page() -> String {
     let report = DiagnosisReport {
         version: version("HEAD", 3, "Read tokens without copying them"),

@@ -79,7 +79,6 @@ fn functions() -> Vec<FunctionDifference> {
     ]
 }
 
-/// The explanation of a benchmark.
 pub fn report(id: &str) -> ExplainedBenchmark {
     let functions = functions();
     let total = |of: fn(&FunctionDifference) -> Option<Executed>| -> f64 {
@@ -100,7 +99,6 @@ pub fn report(id: &str) -> ExplainedBenchmark {
     }
 }
 
-/// The page.
 pub fn page() -> String {
     Format::Html.render(&report("parse/json/16"), 0).unwrap()
 }

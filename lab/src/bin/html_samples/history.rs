@@ -31,15 +31,12 @@ const SESSION: usize = 9;
 pub struct Shape {
     pub benchmarks: usize,
     pub versions: usize,
-    /// Builds of each version.
     builds: u64,
-    /// True if each version is compared with the previous one.
     compared: bool,
 }
 
 /// The largest history that a page must carry.
 pub const LARGE: Shape = Shape { benchmarks: 100, versions: 10_000, builds: 2, compared: false };
-/// The history of a month.
 pub const SMALL: Shape = Shape { benchmarks: 8, versions: 45, builds: 6, compared: true };
 
 impl Shape {
@@ -88,7 +85,6 @@ impl Shape {
         if of == 2 { HOSTILE.to_owned() } else { format!("group_{}/benchmark/{of}", of % 6) }
     }
 
-    /// A benchmark with all its versions.
     fn history(self, of: usize) -> BenchmarkHistory {
         let mut random = Random::stream(11, of as u64);
         let mut level = 40.0 * 1.7_f64.powf((of % 19) as f64);
@@ -161,7 +157,6 @@ fn against(of: usize, version: Version, base: Summary, head: Summary) -> Referen
     ReferenceVersion { version, relation: Relation::SameExperiment, row }
 }
 
-/// The page of a history.
 pub fn page(shape: Shape) -> String {
     let benchmarks: Vec<BenchmarkHistory> =
         (0..shape.benchmarks).map(|of| shape.history(of)).collect();

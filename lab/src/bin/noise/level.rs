@@ -22,7 +22,6 @@ pub enum Level {
 /// What one thread for each CPU does at real-time priority.
 #[derive(Clone, Copy, Debug)]
 pub struct Bursts {
-    /// The share of the time that it takes.
     pub share: f64,
     /// The longest burst; they are uniform from 1 ms on.
     pub longest: Duration,
@@ -33,7 +32,6 @@ pub struct Bursts {
 }
 
 impl Level {
-    /// The bursts of this level.
     pub const fn bursts(self) -> Option<Bursts> {
         let (share, longest, wave, swept) = match self {
             Self::Quiet | Self::Throttled => return None,

@@ -33,7 +33,6 @@ pub struct Row {
 pub struct Answer {
     pub rows: BTreeMap<String, Row>,
     pub seconds: f64,
-    /// What the tool printed.
     pub report: Vec<u8>,
 }
 

@@ -33,7 +33,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use truth::Laboratory;
 
-/// Mutants of each project.
 const MUTANTS: usize = 44;
 /// `--quick` takes one of this many mutants.
 const TENTH: usize = 10;
@@ -54,7 +53,6 @@ struct Options {
     results: Option<PathBuf>,
 }
 
-/// A benchmark of a mutant.
 #[derive(Deserialize, Serialize)]
 struct Case {
     benchmark: String,
@@ -249,7 +247,6 @@ fn errors(output: &[u8]) -> String {
     text.lines().skip_while(|line| !line.starts_with("error")).take(3).collect::<Vec<_>>().join(" ")
 }
 
-/// One mutant for the progress.
 fn line(one: &Examined) -> String {
     let cases = match &one.cases {
         Err(error) => format!("NOT EXAMINED: {error}"),

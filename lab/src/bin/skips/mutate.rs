@@ -7,7 +7,6 @@ use super::project::{Kind as ProjectKind, Settings};
 /// The files of a project by their paths.
 pub type Files = BTreeMap<String, String>;
 
-/// A change of one thing.
 #[derive(Clone, Debug)]
 pub struct Mutant {
     /// The sort of thing that is changed.

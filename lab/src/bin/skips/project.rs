@@ -108,7 +108,6 @@ impl fmt::Display for Settings {
     }
 }
 
-/// A repository with the files of a project.
 pub struct Project {
     pub kind: &'static Kind,
     pub path: PathBuf,

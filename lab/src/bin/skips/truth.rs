@@ -28,7 +28,6 @@ const BY_ADDRESS: [&str; 4] = [
 /// or less where the sizes of sections differ: 2,209 instructions a line, of no benchmark.
 const READS_MEMORY_MAP: &str = "pthread_getattr_np";
 
-/// One execution of a benchmark.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Execution {
     /// Instructions of each function of the executable and its own libraries.
@@ -39,7 +38,6 @@ pub struct Execution {
     library: BTreeMap<String, u64>,
     /// Those of them that read the memory map.
     reading_memory_map: u64,
-    /// Bytes that were read from files.
     bytes: u64,
 }
 
@@ -124,7 +122,6 @@ impl Laboratory {
         command
     }
 
-    /// Builds the executable; returns its path.
     fn build(&self, project: &Project, settings: &Settings) -> Result<PathBuf, Box<dyn Error>> {
         let mut cargo = self.cargo(
             project,
@@ -300,7 +297,6 @@ fn is_own(object: &str) -> bool {
         .any(|start| file.starts_with(start))
 }
 
-/// Runs a command; returns its output.
 fn checked(command: &mut Command) -> Result<Vec<u8>, Box<dyn Error>> {
     let output = command.stdin(Stdio::null()).output()?;
     if !output.status.success() {

@@ -9,28 +9,19 @@ use crate::trial::{function_of, is_timed};
 /// The report of `cargo rbench compare --format json`, reduced to the fields of this study.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Report {
-    /// The base.
     pub base: Version,
-    /// The head.
     pub head: Version,
-    /// The machine of the measurements.
     pub machine: Option<Machine>,
-    /// The warnings about noise.
     pub warnings: Vec<Warning>,
-    /// A row for each benchmark.
     pub benchmarks: Vec<Row>,
 }
 
-/// The machine of a report.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Machine {
-    /// The model of its CPU.
     pub cpu: String,
-    /// The number of its CPUs.
     pub cores: u32,
 }
 
-/// A warning of a report.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Warning {
     /// The kind, such as `load` or `stolen_time`.
@@ -39,21 +30,15 @@ pub struct Warning {
     pub value: Option<f64>,
 }
 
-/// A version of a report.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Version {
-    /// Its commit.
     pub commit: Option<String>,
 }
 
-/// The verdict on one benchmark.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub struct Row {
-    /// The bench target.
     pub target: String,
-    /// The benchmark.
     pub id: String,
-    /// The verdict in one word.
     pub verdict: String,
     /// The change, if one was estimated.
     pub change: Option<Change>,
@@ -63,7 +48,6 @@ pub struct Row {
     pub stages: Vec<Stage>,
 }
 
-/// A relative change.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Change {
     /// The estimate: 0.05 is 5 % more.
@@ -82,7 +66,6 @@ struct AffectedFunction {
     while_measuring: bool,
 }
 
-/// One stage of a verdict.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Stage {
     /// The standard error of the change's logarithm.
@@ -122,12 +105,10 @@ pub struct Answer {
     pub load_after: Option<f64>,
     /// The share of the time of all CPUs that the host stole meanwhile.
     pub stolen: Option<f64>,
-    /// The standard output.
     pub output: serde_json::Value,
 }
 
 impl Answer {
-    /// Parses the report.
     pub fn report(&self) -> Result<Report, Box<dyn Error>> {
         Ok(Report::deserialize(&self.output)?)
     }

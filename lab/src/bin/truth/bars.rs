@@ -13,7 +13,6 @@ use crate::{
     study::{Cost, Kind, Tried},
 };
 
-/// One requirement.
 #[derive(Debug)]
 pub struct Bar {
     what: &'static str,
@@ -54,12 +53,10 @@ impl Bar {
         ]
     }
 
-    /// True if all are met.
     pub fn are_met(bars: &[Self]) -> bool {
         bars.iter().all(|bar| bar.is_met)
     }
 
-    /// The requirements as a table.
     pub fn table(bars: &[Self]) -> Table<4> {
         let mut table = Table::new(["what", "target", "obtained", ""]);
         for bar in bars {

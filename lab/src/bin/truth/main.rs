@@ -19,7 +19,6 @@ use trial::{Change, Trial, Way};
 
 mod answer;
 mod bars;
-mod halves;
 mod hour;
 mod markdown;
 mod options;
@@ -32,7 +31,6 @@ mod tools;
 mod trial;
 mod unrelated;
 
-/// All trials, by kind.
 pub struct All {
     /// Versions that differ by unrelated code.
     unrelated: Kind,
@@ -122,11 +120,6 @@ fn print(all: &All) -> bool {
     println!("Rows with another verdict than the right one:\n\n{}", tables::missed(all));
     println!("Time of measuring:\n\n{}", tables::times(all));
     println!("Builds of each version per row:\n\n{}", tables::builds(all));
-    println!(
-        "Each estimator on the builds of the first interim analysis, by one test at 5 %:\n\n{}",
-        tables::estimators(all)
-    );
-    println!("{}\n", tables::choice(&all.unrelated));
     println!(
         "The same rows by criterion, with {}:\n\n{}",
         tools::CRITERION.join(" "),

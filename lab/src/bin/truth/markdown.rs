@@ -14,7 +14,6 @@ impl<const N: usize> Table<N> {
         Self { rows: vec![header.map(str::to_owned)] }
     }
 
-    /// Adds a row.
     pub fn add_row(&mut self, row: [String; N]) {
         self.rows.push(row);
     }

@@ -13,7 +13,6 @@ use serde::{Serialize, de::DeserializeOwned};
 
 use crate::trial::{BASE, Trial};
 
-/// The directory of a study.
 pub struct Place {
     root: PathBuf,
 }
@@ -25,27 +24,22 @@ impl Place {
         Ok(Self { root: root.canonicalize()? })
     }
 
-    /// The repository of the fixture.
     pub fn project(&self) -> PathBuf {
         self.root.join("project")
     }
 
-    /// The cache directory of rbench.
     pub fn cache(&self) -> PathBuf {
         self.root.join("cache")
     }
 
-    /// The store with all measurements.
     pub fn store(&self) -> PathBuf {
         self.project().join(".rbench/results.sqlite")
     }
 
-    /// A directory for criterion alone.
     pub fn criterion(&self) -> PathBuf {
         self.root.join("criterion")
     }
 
-    /// The file for the messages of a program.
     pub fn messages(&self, name: &str) -> PathBuf {
         self.root.join("said").join(format!("{name}.stderr"))
     }
@@ -79,7 +73,6 @@ impl Place {
         Ok(())
     }
 
-    /// Checks out the files of a version.
     pub fn check_out(&self, name: &str) -> Result<(), Box<dyn Error>> {
         let git = Repository::open(self.project())?;
         let commit = git.revparse_single(&format!("refs/tags/{name}"))?.peel_to_commit()?;
@@ -87,7 +80,6 @@ impl Place {
         Ok(git.set_head_detached(commit.id())?)
     }
 
-    /// The stored answer of this name.
     pub fn said<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, Box<dyn Error>> {
         match fs::read(self.said_file(name)) {
             Ok(bytes) => Ok(Some(serde_json::from_slice(&bytes)?)),

@@ -12,27 +12,13 @@ use cargo_rbench::{
         Benchmark, Execution, HarnessKind, LayoutSeed, MANY_SWITCHES, Metric, Resources, Stage,
     },
     store::{Store, StoredExperiment},
-    verdict::{BenchmarkResults, BuildSelection, Results, VersionRef},
+    verdict::{BenchmarkResults, Results, VersionRef},
 };
-use rbench_stats::{Assessment, Criteria, Estimator, Pairing, Summary};
 
 use crate::answer::Report;
 
-/// Every estimator: those of sequential executions, and that of interleaved ones.
-pub const ESTIMATORS: [Estimator; 6] = [
-    Estimator::Mean,
-    Estimator::TrimmedMean,
-    Estimator::Median,
-    Estimator::LowerQuartile,
-    Estimator::Minimum,
-    Estimator::Pairwise,
-];
-
-/// The measurements of one benchmark.
 #[derive(Debug)]
 pub struct Subject {
-    /// The benchmark's id.
-    pub id: String,
     /// The duration of its executions, from the start of each pair of executions to its end.
     pub measuring: Duration,
     /// The part of that spent in warm-ups and measurements, summed over both versions.
@@ -41,44 +27,19 @@ pub struct Subject {
     pub first_builds: usize,
     /// The number of builds in the second stage, all fresh.
     pub fresh_builds: usize,
-    /// The number of executions.
     pub executions: usize,
     /// The number of executions that other processes preempted often.
     pub preempted: usize,
-    /// The results of each of [`ESTIMATORS`] for the builds of the first interim analysis.
-    pub said: [Option<Said>; 6],
 }
 
-/// The result of an estimator on one row.
-#[derive(Clone, Copy, Debug)]
-pub struct Said {
-    /// True if a test at 5 % flags a change, in either direction.
-    pub flagged: bool,
-    /// The standard error of the change's logarithm.
-    pub standard_error: f64,
-}
-
-/// The measurements of the comparison with this report and seed.
 pub fn subjects(store: &Path, report: &Report, seed: u64) -> Result<Vec<Subject>, Box<dyn Error>> {
     let store = Store::open(store, &|| ())?;
     let experiment = experiment(&store, report, seed)?;
     let planned: Vec<Benchmark> =
         experiment.plan.benchmarks.iter().map(|planned| planned.benchmark.clone()).collect();
-    let first_analysis = LayoutSeed::list(
-        experiment.plan.first_stage_seed(),
-        experiment.plan.sample_sizes.interim_analyses().first,
-    );
     let results = Results::new(&store, vec![experiment]);
-    let mut subjects = Vec::new();
-    for benchmark in planned {
-        let of_benchmark = results.benchmark(&benchmark, [0])?;
-        let mut subject = counted(&of_benchmark);
-        for (said, estimator) in subject.said.iter_mut().zip(ESTIMATORS) {
-            *said = apply(&of_benchmark, &first_analysis, estimator)?;
-        }
-        subjects.push(subject);
-    }
-    Ok(subjects)
+    let subject = |benchmark| Ok(counted(&results.benchmark(benchmark, [0])?));
+    planned.iter().map(subject).collect()
 }
 
 /// The last finished experiment over the report's versions with this seed.
@@ -102,17 +63,14 @@ fn experiment(
 const VERSIONS: [VersionRef; 2] =
     [VersionRef { experiment: 0, version: 0 }, VersionRef { experiment: 0, version: 1 }];
 
-/// The counts and times of a benchmark, without the results of estimators.
 fn counted(of_benchmark: &BenchmarkResults<'_>) -> Subject {
     let mut subject = Subject {
-        id: of_benchmark.benchmark.name.id.clone(),
         measuring: Duration::ZERO,
         inside: Duration::ZERO,
         first_builds: 0,
         fresh_builds: 0,
         executions: 0,
         preempted: 0,
-        said: [None; 6],
     };
     let mut pairs: BTreeMap<(Stage, u32, LayoutSeed), Vec<&Resources>> = BTreeMap::new();
     let mut builds: BTreeMap<Stage, BTreeSet<LayoutSeed>> = BTreeMap::new();
@@ -171,29 +129,6 @@ fn doubled(warm_up: Duration, execution: &Execution) -> Duration {
 fn is_preempted(resources: &Resources) -> bool {
     let allowed = f64::from(MANY_SWITCHES) * resources.wall.as_secs_f64().max(0.1);
     resources.involuntary_switches as f64 > allowed
-}
-
-/// The result of an estimator on the builds with these seeds, which every benchmark has; none
-/// without measurements.
-fn apply(
-    of_benchmark: &BenchmarkResults<'_>,
-    seeds: &[LayoutSeed],
-    estimator: Estimator,
-) -> Result<Option<Said>, Box<dyn Error>> {
-    let mut summaries = Vec::new();
-    for version in VERSIONS {
-        let builds = BuildSelection { stage: Stage::First, seeds: Some(seeds) };
-        let some = of_benchmark.measurements(version, builds, &Metric::wall(), estimator)?;
-        summaries.extend(some.map(|measurements| Summary::compute(&measurements, estimator)));
-    }
-    let [base, head] = summaries.as_slice() else { return Ok(None) };
-    // A single test, at the rate itself.
-    let criteria = Criteria { estimator: Some(estimator), confirm: false, ..Criteria::default() };
-    let assessment = Assessment::new(base, head, Pairing::BySeed, &criteria).ok();
-    Ok(assessment.map(|assessment| Said {
-        flagged: assessment.flag.is_some(),
-        standard_error: assessment.comparison.standard_error,
-    }))
 }
 
 #[cfg(test)]

@@ -14,25 +14,18 @@ use crate::{
     trial::{BASE, Change, Trial, Way},
 };
 
-/// All trials of one kind.
 pub struct Kind {
     /// The difference between base and head.
     pub change: Change,
-    /// The way of comparing.
     pub way: Way,
     /// The trials, in order of their numbers.
     pub trials: Vec<Tried>,
 }
 
-/// The results of one trial.
 pub struct Tried {
-    /// The trial.
     pub trial: Trial,
-    /// The run of the comparison.
     pub answer: Answer,
-    /// Its report.
     pub report: Report,
-    /// Its measurements.
     pub subjects: Vec<Subject>,
     /// The verdicts of criterion, if it was run.
     pub criterion: Option<CriterionSaid>,
@@ -48,7 +41,6 @@ pub struct CriterionSaid {
 }
 
 impl Tried {
-    /// True if the comparison warned of this kind of disturbance.
     pub fn warned_of(&self, kind: &str) -> bool {
         self.report.warnings.iter().any(|warning| warning.kind == kind)
     }
@@ -59,7 +51,6 @@ impl Tried {
 pub struct Cost {
     /// The time of measuring all rows, in seconds.
     pub seconds: f64,
-    /// The number of decided rows.
     pub decided: usize,
 }
 
@@ -95,17 +86,14 @@ impl Kind {
         Ok(Self { change, way, trials })
     }
 
-    /// Every row of every comparison.
     pub fn rows(&self) -> impl Iterator<Item = &Row> {
         self.trials.iter().flat_map(|tried| &tried.report.benchmarks)
     }
 
-    /// The measurements of every row.
     pub fn subjects(&self) -> impl Iterator<Item = &Subject> {
         self.trials.iter().flat_map(|tried| &tried.subjects)
     }
 
-    /// The share of rows with this verdict.
     pub fn with_verdict(&self, verdict: &str) -> Proportion {
         Proportion::count(self.rows(), |row| row.verdict == verdict)
     }

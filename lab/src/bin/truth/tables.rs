@@ -3,21 +3,18 @@
 use std::collections::BTreeSet;
 
 use lab::criterion::Word;
-use rbench_stats::{Estimator, median};
+use rbench_stats::median;
 
 use crate::{
     All,
     answer::Row,
-    halves::{self, Count, Half},
     markdown::Table,
-    proportion::{Proportion, Shown as _},
-    stored::ESTIMATORS,
+    proportion::Proportion,
     study::{Cost, Kind, Tried},
     tools::CRITERIONS,
     trial::{Change, Way},
 };
 
-/// The name of a kind.
 fn name(kind: &Kind) -> String {
     let change = match kind.change {
         Change::Unrelated => "unrelated code".to_owned(),
@@ -30,7 +27,6 @@ fn name(kind: &Kind) -> String {
     }
 }
 
-/// The frequency of each verdict.
 pub fn verdicts(all: &All) -> Table<10> {
     let mut table = Table::new([
         "what the head has",
@@ -102,7 +98,6 @@ pub fn touched(unrelated: &Kind) -> String {
     )
 }
 
-/// The time spent on measuring.
 pub fn times(all: &All) -> Table<6> {
     let mut table =
         Table::new(["what", "rows", "s each, median", "s in all", "decided", "s per decided row"]);
@@ -169,57 +164,6 @@ pub fn builds(all: &All) -> Table<8> {
         ]);
     }
     table
-}
-
-/// The results of each estimator in the first interim analysis of the same rows, in both halves.
-pub fn estimators(all: &All) -> Table<9> {
-    let mut table = Table::new([
-        "estimator",
-        "choosing half: flagged",
-        "%",
-        "median SE %",
-        "2 % more: flagged",
-        "deciding half: flagged",
-        "%",
-        "median SE %",
-        "2 % more: flagged",
-    ]);
-    for estimator in ESTIMATORS {
-        let [chooses, checks] = [Half::Chooses, Half::Checks].map(|half| {
-            let same = Count::from_subjects(all.unrelated.subjects(), half, estimator);
-            let more = Count::from_subjects(all.two.subjects(), half, estimator);
-            [
-                same.flagged.to_string(),
-                format!("{:.1}", 1e2 * same.flagged.rate()),
-                format!("{:.3}", 1e2 * same.standard_error),
-                more.flagged.to_string(),
-            ]
-        });
-        let [a, b, c, d] = chooses;
-        let [e, f, g, h] = checks;
-        table.add_row([estimator.to_string(), a, b, c, d, e, f, g, h]);
-    }
-    table
-}
-
-/// The estimator that one half chooses, whether it is the default, and its results in the other
-/// half.
-pub fn choice(unrelated: &Kind) -> String {
-    let count = |half, estimator| Count::from_subjects(unrelated.subjects(), half, estimator);
-    let counts = ESTIMATORS.map(|estimator| (estimator, count(Half::Chooses, estimator)));
-    let functions = Half::Chooses.functions().collect::<Vec<_>>().join(", ");
-    let Some(chosen) = halves::chosen(&counts) else {
-        return format!("No estimator is chosen by {functions}: all flag more than 7 %.");
-    };
-    let other_half = count(Half::Checks, chosen);
-    let is_default = if chosen == Estimator::Pairwise { "is" } else { "is not" };
-    format!(
-        "{functions} choose `{chosen}`, which {is_default} the default when interleaved. In the other half it \
-         flags {} rows without a change ({:.1} %), with a median standard error of {:.3} %.",
-        other_half.flagged,
-        1e2 * other_half.flagged.rate(),
-        1e2 * other_half.standard_error
-    )
 }
 
 /// The verdicts of criterion and rbench on the same rows.

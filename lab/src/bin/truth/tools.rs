@@ -17,10 +17,8 @@ use crate::{
     trial::{BASE, Trial},
 };
 
-/// The bench target with criterion.
 pub const CRITERIONS: &str = "by_criterion";
 
-/// The measurement time of each benchmark in criterion.
 pub const CRITERION: [&str; 4] = ["--warm-up-time", "0.5", "--measurement-time", "1"];
 
 /// The programs, and the directories in which they run.

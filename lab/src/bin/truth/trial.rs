@@ -32,21 +32,17 @@ pub enum Way {
 /// One comparison of a head with the base.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Trial {
-    /// The change in the head.
     pub change: Change,
-    /// The way of comparing.
     pub way: Way,
     /// The number among the trials of its kind, from 0.
     pub number: usize,
 }
 
 impl Trial {
-    /// The trials of a kind.
     pub fn all(change: Change, way: Way, count: usize) -> impl Iterator<Item = Self> {
         (0..count).map(move |number| Self { change, way, number })
     }
 
-    /// The tag of the head.
     pub fn head(self) -> String {
         match self.change {
             Change::Unrelated => format!("unrelated-{:02}", self.number),
@@ -54,7 +50,6 @@ impl Trial {
         }
     }
 
-    /// The name of files about this trial.
     pub fn name(self) -> String {
         let way = match self.way {
             Way::Usual => "usual",
@@ -108,12 +103,9 @@ impl Trial {
     }
 }
 
-/// A file and its new text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edit {
-    /// Relative to the project.
     pub file: String,
-    /// The whole text.
     pub text: String,
 }
 

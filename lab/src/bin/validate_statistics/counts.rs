@@ -15,7 +15,6 @@ const LIMIT: f64 = 0.005;
 /// The number of layouts and states in which a benchmark is counted if it differs between versions.
 const FIRST: usize = 3;
 
-/// The rule that decides.
 #[derive(Clone, Copy)]
 enum By {
     /// Ranges of three counts, of which two are in the same state.

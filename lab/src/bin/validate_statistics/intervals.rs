@@ -78,7 +78,6 @@ pub fn paper(sheet: &mut Sheet) {
     }
 }
 
-/// The coverage of the three-level interval.
 pub fn coverage(sheet: &mut Sheet) {
     for builds in [2, 3, 5, 10, 20, 30] {
         let simulation = Simulation::new(truth(1.0, 1.0, 1.0), dimensions(builds, 2, 2));

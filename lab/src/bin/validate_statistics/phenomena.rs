@@ -88,7 +88,6 @@ fn if_true(condition: bool, size: f64) -> f64 {
 const QUIET: Levels<f64> = Levels { execution: 0.005, build: 0.001, version: 0.001 };
 const SPREAD: Levels<f64> = Levels { execution: 0.005, build: 0.003, version: 0.003 };
 
-/// Steady benchmarks get no warning.
 pub fn steady(sheet: &mut Sheet) {
     let heavy: More = |_, _, random| {
         let scale = (0..3).map(|_| random.normal().powi(2)).sum::<f64>() / 3.0;

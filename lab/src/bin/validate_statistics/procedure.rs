@@ -13,7 +13,6 @@ use super::{
     stages::any_of_suite,
 };
 
-/// The interim analyses of a comparison by default.
 pub const LOOKS: InterimAnalyses = InterimAnalyses { first: 5, most: 20 };
 
 /// Benchmarks decided together.
@@ -36,13 +35,10 @@ pub struct Drawn {
     pub mean: Option<f64>,
 }
 
-/// The result of a benchmark.
 pub struct Decided {
-    /// The verdict.
     pub verdict: Verdict,
     /// Builds of each version, in both stages.
     pub builds: usize,
-    /// The reported change, with its interval.
     pub change: Change,
 }
 
@@ -57,7 +53,6 @@ impl Decided {
 pub struct FirstStage {
     /// The analysis that ended it.
     pub analysis: Analysis,
-    /// Builds of each version.
     pub builds: usize,
     /// The estimate that sends it to the second stage, if one does.
     pub nominated_by: Option<Decider>,
@@ -152,7 +147,6 @@ fn analyse(pairs: &[Drawn], rates: AlphaSpending, criteria: &Criteria) -> Option
     Analysis::new(rates, &own, mean.as_ref(), Pairing::BySeed, criteria).ok()
 }
 
-/// The counted results of a benchmark.
 fn counted(decided: &Decided, change: f64) -> [f64; 4] {
     [
         f64::from(matches!(decided.verdict, Verdict::Unchanged { .. })),

@@ -51,13 +51,11 @@ impl Trials {
         })
     }
 
-    /// The mean of one number.
     pub fn mean(&self, experiment: impl Fn(&mut Random) -> Option<f64> + Sync) -> Estimate {
         let [estimate] = self.means(|random| experiment(random).map(|value| [value]));
         estimate
     }
 
-    /// The rate of an event.
     pub fn rate(&self, experiment: impl Fn(&mut Random) -> Option<bool> + Sync) -> Estimate {
         self.mean(|random| experiment(random).map(f64::from))
     }

@@ -8,7 +8,6 @@ use rbench_stats::{
 
 use super::sheet::{Sheet, Target};
 
-/// Builds of a version in a session.
 const BUILDS: u64 = 10;
 
 /// The standard deviation of a build's value in a session; relative, as all effects here.
@@ -55,7 +54,6 @@ fn is_false(between: f64, random: &mut Random) -> Option<bool> {
     Some(matches!(verdict, Verdict::Regressed { .. } | Verdict::Improved { .. }))
 }
 
-/// The effects of the layouts on a commit.
 fn draw_layouts(random: &mut Random) -> Vec<f64> {
     (0..BUILDS).map(|_| LAYOUTS * random.normal()).collect()
 }

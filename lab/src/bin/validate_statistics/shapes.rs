@@ -12,7 +12,6 @@ use super::{
     sheet::{Sheet, Target},
 };
 
-/// Measurements of an execution.
 const MEASUREMENTS: usize = 80;
 
 /// Benchmarks decided together.

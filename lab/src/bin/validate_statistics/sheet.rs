@@ -15,7 +15,6 @@ pub enum Precision {
     Short,
 }
 
-/// The target of a check.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Target {
     /// This value, up to a tolerance.
@@ -31,18 +30,13 @@ pub enum Target {
     AtLeast(f64),
 }
 
-/// One check of the table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// The checked quantity.
     pub check: String,
-    /// The target.
     pub target: Target,
-    /// The result.
     pub obtained: f64,
     /// The Monte-Carlo standard error of the result; none if it is computed exactly.
     pub error: Option<f64>,
-    /// True if and only if the target is met.
     pub ok: bool,
 }
 
@@ -55,7 +49,6 @@ pub struct Sheet {
 }
 
 impl Sheet {
-    /// An empty table.
     pub fn new(precision: Precision) -> Self {
         Self { precision, seed: 0, rows: vec![] }
     }

@@ -134,15 +134,12 @@ pub struct Simulation {
     /// The correlation of a layout's effects on both versions, from 0 to 1; it is high with layouts
     /// of the same addresses or order. Both versions' effects share a part of the wanted shape.
     pub correlation: f64,
-    /// The drift of the machine.
     pub drift: Drift,
-    /// The order of the executions.
     pub order: Order,
     /// Builds, executions, measurements.
     pub dimensions: SampleSizes,
 }
 
-/// The executions of a build, each with its measurements.
 type Executions = Vec<Vec<f64>>;
 
 impl Simulation {
@@ -187,7 +184,6 @@ impl Simulation {
         data
     }
 
-    /// The true value of every build of every version.
     fn build_values<const VERSIONS: usize>(&self, random: &mut Random) -> [Vec<f64>; VERSIONS] {
         let sd = self.components.version.sqrt();
         let (common, own) = (self.correlation.sqrt(), (1.0 - self.correlation).sqrt());

@@ -10,7 +10,6 @@ use super::{
     simulation::Simulation,
 };
 
-/// Builds per version and stage.
 const BUILDS: usize = 10;
 
 /// Benchmarks decided together.

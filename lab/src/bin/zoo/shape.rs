@@ -56,7 +56,6 @@ pub enum Step {
     Run(Run),
 }
 
-/// A command of rbench.
 pub struct Run {
     /// Relative to the repository.
     pub directory: String,
@@ -73,7 +72,6 @@ pub struct Expected {
     /// Texts in the output, where any white space is one space.
     pub has: Vec<String>,
     pub lacks: Vec<String>,
-    /// All ids of a list.
     pub ids: Option<Vec<String>>,
     /// Ids of a comparison, with the permitted verdicts, separated by bars.
     pub rows: Vec<(String, &'static str)>,
@@ -107,7 +105,6 @@ impl Shape {
             .shell("CARGO_NET_OFFLINE=false cargo fetch --quiet")
     }
 
-    /// An empty directory.
     pub fn bare(name: &'static str, source: &'static str) -> Self {
         Self { name, source, set: None, open: None, is_quick: false, steps: Vec::new() }
     }
@@ -143,7 +140,6 @@ impl Shape {
         self.step(Step::Replace { path, old, new })
     }
 
-    /// Appends to the manifest.
     pub fn manifest(self, more: &str) -> Self {
         self.shell(&format!("cat >>Cargo.toml <<'END'\n\n{more}\nEND"))
     }
@@ -176,7 +172,6 @@ impl Shape {
         }))
     }
 
-    /// Lists the uncommitted tree.
     pub fn list(self, ids: &[&str]) -> Self {
         self.run("list .", exit(0).ids(ids))
     }

@@ -31,11 +31,9 @@ pub struct Visit {
     /// The differences; empty if all is as expected.
     pub wrong: Vec<String>,
     pub duration: Duration,
-    /// The directory of the project and of the outputs.
     pub directory: PathBuf,
 }
 
-/// The output of a command.
 struct Output {
     exit: Option<i32>,
     /// Both outputs, with each white space as one space.
