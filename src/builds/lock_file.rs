@@ -55,7 +55,10 @@ impl BuildEnv<'_> {
         }
         let resolved = self.cache_dirs.resolved_lock(&self.workspace);
         let known = [self.users_workspace.join(NAME), resolved.clone()];
-        if let Some(known) = known.iter().find(|path| is_lock_file(path)) {
+        let is_whole = |path: &&PathBuf| {
+            fs::read_to_string(path).is_ok_and(|text| text.parse::<toml::Table>().is_ok())
+        };
+        if let Some(known) = known.iter().find(is_whole) {
             if *known == resolved {
                 clean::mark_used(known);
             }
@@ -113,11 +116,6 @@ impl Added {
 /// The path of a workspace on one line, whatever its characters.
 fn line(workspace: &Path) -> String {
     KeyMaker::new("place v1").add_path("workspace", workspace).key()
-}
-
-/// True if the file exists and is complete.
-fn is_lock_file(path: &Path) -> bool {
-    fs::read_to_string(path).is_ok_and(|text| text.parse::<toml::Table>().is_ok())
 }
 
 /// The number of digits shown of a commit.

@@ -243,11 +243,6 @@ impl Role {
     }
 }
 
-/// The directory of the shims that [`install_shim`] makes below `directory`.
-pub fn shims(directory: &Path) -> PathBuf {
-    directory.join(SHIMS)
-}
-
 /// Installs the wrapper in `directory`, as a link to this executable.
 pub fn install_wrapper(directory: &Path) -> Result<()> {
     files::point(&directory.join(WRAPPER), &this_executable()?)
@@ -281,7 +276,7 @@ fn still_there(path: PathBuf) -> Result<PathBuf> {
 /// stem, from which rustc infers its options.
 fn shim(directory: &Path, linker: Option<&Path>) -> PathBuf {
     let stem = linker.and_then(Path::file_stem).unwrap_or(OsStr::new(DEFAULT_SHIM));
-    shims(directory).join(stem)
+    directory.join(SHIMS).join(stem)
 }
 
 #[cfg(test)]

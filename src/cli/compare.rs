@@ -99,7 +99,9 @@ pub enum ExplainRows {
 impl CompareArgs {
     /// Moves the filters without `--filter` to those with it: the words after both versions, or after a range.
     pub(super) fn take_positional_filters(&mut self) {
-        if let Some(filter) = self.versions.take_word_after_range() {
+        // A range already names both versions.
+        let RevisionPair { base, head } = &mut self.versions;
+        if let Some(filter) = head.take_if(|_| base.as_deref().is_some_and(is_range)) {
             self.given.0.push(("filter".to_owned(), Some(filter.clone())));
             self.positional.insert(0, filter);
         }
@@ -241,11 +243,6 @@ impl RevisionPair {
     /// The given arguments for base and head.
     pub fn typed(&self) -> [Option<&str>; 2] {
         [self.base.as_deref(), self.head.as_deref()]
-    }
-
-    /// Takes the word after a range, which already names both versions.
-    pub(super) fn take_word_after_range(&mut self) -> Option<String> {
-        self.head.take_if(|_| self.base.as_deref().is_some_and(is_range))
     }
 
     /// The revisions of base and head, with defaults. Fails if there is a range and another revision.

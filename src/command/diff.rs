@@ -98,7 +98,8 @@ fn traced(
     let common = common_benchmarks(listed);
     let impact = runner.impact(listed, &differences, &common, false)?;
     let impacts: Vec<_> = common.into_iter().zip(impact.benchmarks).collect();
-    let not_traced = benchmarks_in_one_version(listed);
+    let [base, head] = listed;
+    let not_traced = [benchmarks_only_in(base, head), benchmarks_only_in(head, base)].concat();
     let mut failed = failed_targets(listed).peekable();
     let exit = if failed.peek().is_some() { Exit::Benchmark } else { Exit::Success };
     let mut without_list = Vec::new();
@@ -151,10 +152,6 @@ fn explained(
 
 fn failed_targets(listed: &[ListedVersion; 2]) -> impl Iterator<Item = &FailedTarget> {
     listed.iter().flat_map(|version| &version.listing.failures)
-}
-
-fn benchmarks_in_one_version([base, head]: &[ListedVersion; 2]) -> Vec<Benchmark> {
-    [benchmarks_only_in(base, head), benchmarks_only_in(head, base)].concat()
 }
 
 fn versions(project: &Project, args: &DiffArgs) -> Result<[Version; 2]> {

@@ -163,7 +163,10 @@ impl Experiments<'_> {
 fn export_to(store: &Store<'_>, path: &Path) -> Result<()> {
     let what = || format!("cannot write {}", path.display());
     let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    if Store::files(store.path()).iter().any(|file| same_file(file, &real)) {
+    if Store::files(store.path())
+        .iter()
+        .any(|file| file.canonicalize().is_ok_and(|file| file == real))
+    {
         return Err(Error::new(Exit::Usage, what())
             .cause("it is where the results are stored")
             .hint("name another file"));
@@ -229,11 +232,6 @@ impl Write for UntilInterrupted<'_> {
     fn flush(&mut self) -> io::Result<()> {
         self.file.flush()
     }
-}
-
-/// True if `real`, a path without symbolic links, is this file.
-fn same_file(file: &Path, real: &Path) -> bool {
-    file.canonicalize().is_ok_and(|file| file == real)
 }
 
 #[cfg(test)]

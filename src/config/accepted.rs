@@ -92,7 +92,8 @@ impl AcceptedToml {
             text.get(..entry.span().start).unwrap_or_default().matches('\n').count() + 1
         };
         for (index, entry) in tables.accepted.iter().enumerate() {
-            let same = |other: &&Spanned<AcceptedEntry>| other.get_ref().is_key_of(entry.get_ref());
+            let same =
+                |other: &&Spanned<AcceptedEntry>| other.get_ref().key() == entry.get_ref().key();
             if let Some(other) = tables.accepted[..index].iter().find(same) {
                 let [line, other] = [line(entry), line(other)];
                 return Err(refusal(format!(
@@ -115,11 +116,6 @@ impl AcceptedEntry {
         self.package == benchmark.package
             && self.bench == benchmark.target
             && self.benchmark == benchmark.name.id
-    }
-
-    /// True if both entries have the same benchmark, metric and commit. The file has at most one of them.
-    fn is_key_of(&self, other: &Self) -> bool {
-        self.key() == other.key()
     }
 
     /// The key that identifies an entry and sorts the file.

@@ -310,7 +310,8 @@ fn with_suggestions(git: &git2::Repository, revision: &str, error: Error) -> Err
     let shallow = git.is_shallow();
     let error = if base != revision && git.revparse_single(base).is_ok() {
         let error = error.cause(format!("`{base}` exists, but `{revision}` does not"));
-        if is_only_commit(git) && !shallow {
+        let newest = git.head().and_then(|head| head.peel_to_commit());
+        if newest.is_ok_and(|commit| commit.parent_count() == 0) && !shallow {
             error.cause("HEAD is the first commit")
         } else {
             error
@@ -328,10 +329,6 @@ fn with_suggestions(git: &git2::Repository, revision: &str, error: Error) -> Err
     } else {
         error
     }
-}
-
-fn is_only_commit(git: &git2::Repository) -> bool {
-    git.head().and_then(|head| head.peel_to_commit()).is_ok_and(|commit| commit.parent_count() == 0)
 }
 
 /// The name at the start of a revision: `main` of `main~3^2`.

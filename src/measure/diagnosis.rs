@@ -20,7 +20,7 @@ use crate::{
     harness::{Conditions, Executable, Harness, Native},
     model::{
         Benchmark, DiagnosisSettings, Execution, ExecutionRequest, HarnessKind, Mode, Name,
-        Outcome, Series, Stage, Unmeasured,
+        Outcome, Stage, Unmeasured,
     },
 };
 
@@ -80,10 +80,6 @@ pub(super) fn control() -> Result<Executable> {
     let path = this_executable()?;
     let directory = path.parent().unwrap_or(&path).to_owned();
     Ok(Executable { target: "control".to_owned(), directory, path, ..Executable::default() })
-}
-
-fn iterations_of(execution: Option<&Execution>) -> Option<u64> {
-    execution?.series.first().and_then(Series::same_iterations)
 }
 
 impl DiagnosedBenchmark<'_> {
@@ -196,7 +192,8 @@ impl Runner<'_> {
                 slot,
                 outcome.as_ref(),
             )?;
-            iterations = iterations.or(iterations_of(outcome.as_ref().ok()));
+            let series = outcome.ok().and_then(|execution| execution.series.into_iter().next());
+            iterations = iterations.or_else(|| series?.same_iterations());
         }
         self.observer.executed(total, total);
         Ok(())

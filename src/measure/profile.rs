@@ -100,7 +100,8 @@ fn profile_of(
             .map_err(|defect| error(&format!("callgrind's output cannot be read: {defect}")))?;
         dumps.push(dump);
     }
-    let executed = executed_up_to(&counting.readings()?);
+    let executed = |reading: &i64| u64::try_from(reading.rem_euclid(STEP)).unwrap_or_default();
+    let executed: Vec<u64> = counting.readings()?.iter().map(executed).collect();
     let measured = counting.measured();
     let unknown = "its clock readings do not show which of its parts were measured";
     let numbers: Vec<u64> = measured.iter().map(|count| count.executed).collect();
@@ -128,11 +129,6 @@ fn profile_of(
         )));
     }
     Ok(profile)
-}
-
-fn executed_up_to(readings: &[i64]) -> Vec<u64> {
-    let executed = |reading: &i64| u64::try_from(reading.rem_euclid(STEP)).unwrap_or_default();
-    readings.iter().map(executed).collect()
 }
 
 /// The measurements that make up a profile, and whether each is subtracted. Where their numbers of

@@ -28,7 +28,8 @@ struct Total {
 impl CleanReport {
     pub fn document(&self) -> Document {
         let verb = if self.dry_run { "would remove" } else { "removed" };
-        let (removed, all) = (self.removed_bytes(), self.all_bytes);
+        let removed: u64 = self.removed.iter().map(|(entry, _)| entry.size).sum();
+        let all = self.all_bytes;
         let left = bytes(all.saturating_sub(removed));
         let head = format!("{verb} {} of {}; {left} left", bytes(removed), bytes(all));
         let kinds = self.totals(|(entry, _)| Some(entry.kind)).into_iter();
@@ -41,10 +42,6 @@ impl CleanReport {
         let mut document = Document::new("clean");
         document.add([Block::List(vec![Item::new(head, Block::list(groups))])]);
         document
-    }
-
-    fn removed_bytes(&self) -> u64 {
-        self.removed.iter().map(|(entry, _)| entry.size).sum()
     }
 
     fn totals<'r, G: Ord>(

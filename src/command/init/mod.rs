@@ -214,10 +214,10 @@ fn next(
             comparison.experiment.measure.quick = true;
             comparison.experiment.target.project.manifest_path = manifest;
             let command = comparison.suggest_itself();
-            if found.needs_nightly() {
-                command.replacen(cargo(), "cargo +nightly", 1)
-            } else {
+            if found.unstable.is_empty() {
                 command
+            } else {
+                command.replacen(cargo(), "cargo +nightly", 1)
             }
         }
         None if found.has_benches() || !found.outside.is_empty() => {
@@ -358,10 +358,6 @@ impl ProjectSummary {
             self.without_features.push((name.clone(), off));
         }
         self.benches.push((name, harness));
-    }
-
-    pub const fn needs_nightly(&self) -> bool {
-        !self.unstable.is_empty()
     }
 
     /// True if there is a bench target, even if none can be run.

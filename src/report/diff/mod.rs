@@ -179,7 +179,8 @@ impl DiffReport {
     /// benchmarks.
     fn without_impact(&self) -> Option<String> {
         let executed = || self.targets.iter().filter_map(|target| target.executed.as_ref());
-        let nothing: usize = executed().map(ExecutedFunctions::count_without_impact).sum();
+        let impacts = executed().flat_map(|executed| &executed.benchmarks);
+        let nothing = impacts.filter(|(_, impact)| impact.is_nothing()).count();
         let all: usize = executed().map(|executed| executed.benchmarks.len()).sum();
         let verbs = if nothing == 1 { "executes and reads" } else { "execute and read" };
         let of = count(all, "benchmark");
@@ -348,10 +349,6 @@ impl ExecutedFunctions {
             lines.push(Text::from("in one version only, so not traced: ").append(names));
         }
         lines
-    }
-
-    fn count_without_impact(&self) -> usize {
-        self.benchmarks.iter().filter(|(_, impact)| impact.is_nothing()).count()
     }
 
     /// True if all executed functions are known.

@@ -83,12 +83,6 @@ impl RangeComparison {
     pub fn has_changes(&self) -> bool {
         !self.changes.is_empty()
     }
-
-    fn has_measured(&self) -> bool {
-        let is_measured =
-            |row: &DecidedRow| !matches!(row.verdict, Verdict::Unaffected | Verdict::Identical);
-        self.rows.iter().any(is_measured)
-    }
 }
 
 impl RangeReport {
@@ -174,7 +168,9 @@ impl Report for RangeReport {
             outcome.rows.clone_from(rows);
             ComparisonReport::new(outcome, ExitPolicy::default(), self.command_line.clone())
         };
-        let measured = self.comparisons.iter().filter(|comparison| comparison.has_measured());
+        let is_measured =
+            |row: &DecidedRow| !matches!(row.verdict, Verdict::Unaffected | Verdict::Identical);
+        let measured = self.comparisons.iter().filter(|one| one.rows.iter().any(is_measured));
         let reports: Vec<ComparisonReport> = measured.map(report).collect();
         let comparisons = reports.iter().map(|report| {
             let Outcome { base, head, .. } = &report.outcome;

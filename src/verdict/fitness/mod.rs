@@ -144,7 +144,11 @@ impl Fitness {
             floors: floors(&decided, target_rate),
         };
         fitness.findings = fitness.findings();
-        fitness.fit = !fitness.findings.iter().any(|finding| finding.is_against());
+        let is_against = |finding: &Finding| {
+            use Finding::{Nothing, SmallP, TooManyFlagged, TooManyReported};
+            matches!(finding, TooManyFlagged | TooManyReported | SmallP | Nothing)
+        };
+        fitness.fit = !fitness.findings.iter().any(is_against);
         fitness
     }
 
@@ -273,13 +277,6 @@ pub enum Finding {
     /// No benchmark has a verdict: not fit.
     #[serde(rename = "nothing_decided")]
     Nothing,
-}
-
-impl Finding {
-    /// True if verdicts of this machine should not be trusted.
-    pub const fn is_against(self) -> bool {
-        matches!(self, Self::TooManyFlagged | Self::TooManyReported | Self::SmallP | Self::Nothing)
-    }
 }
 
 /// The share of A/A comparisons that may report any regression, and likewise any improvement.

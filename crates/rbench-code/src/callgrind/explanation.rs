@@ -1,6 +1,6 @@
 //! Explains the difference in instructions between two versions, function by function. Pure.
 
-use std::{cmp::Ordering, collections::BTreeMap};
+use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -229,7 +229,9 @@ fn difference(index: usize, all: &[Matched], [base, head]: [&Executions; 2]) -> 
                 Callee { name, calls: *calls, inclusive: *inclusive }
             })
             .collect();
-        callees.sort_by(largest_first);
+        callees.sort_by(|one: &Callee, other| {
+            other.inclusive.total_cmp(&one.inclusive).then_with(|| one.name.cmp(&other.name))
+        });
         callees
     };
     FunctionDifference {
@@ -242,10 +244,6 @@ fn difference(index: usize, all: &[Matched], [base, head]: [&Executions; 2]) -> 
         callees_lost: only(base, head),
         inlined_into: None,
     }
-}
-
-fn largest_first(one: &Callee, other: &Callee) -> Ordering {
-    other.inclusive.total_cmp(&one.inclusive).then_with(|| one.name.cmp(&other.name))
 }
 
 /// For each function that only one version calls, the caller into which the other version seems to inline it.

@@ -148,7 +148,7 @@ impl<'o, 'data> Targets<'o, 'data> {
         // A distance in a table of constants is relative to the table.
         let in_code = object.sections[from.section].code;
         let shift = if relocation.relative && !in_code {
-            offset_in_i64(from, relocation).wrapping_neg()
+            (relocation.offset - from.start).cast_signed().wrapping_neg()
         } else {
             0
         };
@@ -257,10 +257,6 @@ impl<'o, 'data> Targets<'o, 'data> {
 
 fn offset_in(piece: Piece, relocation: &Relocation) -> usize {
     usize::try_from(relocation.offset - piece.start).unwrap_or(usize::MAX)
-}
-
-fn offset_in_i64(piece: Piece, relocation: &Relocation) -> i64 {
-    (relocation.offset - piece.start).cast_signed()
 }
 
 /// True if a compiler numbered the symbol's name, so that its content has to identify it.
