@@ -16,7 +16,6 @@ mod changes;
 mod counts;
 mod intervals;
 mod levels;
-mod multiplicity;
 mod phenomena;
 mod power;
 mod procedure;
@@ -28,7 +27,6 @@ mod sheet;
 mod simulation;
 mod stages;
 mod tables;
-mod wilcoxon;
 mod year;
 
 fn main() -> ExitCode {
@@ -93,7 +91,8 @@ fn validate(precision: Precision) -> Vec<Row> {
     tables::t_quantiles(&mut sheet);
     robust::contaminated(&mut sheet);
     robust::power(&mut sheet);
-    robust::known(&mut sheet);
+    // The seed of a row that is gone: those below keep theirs, and their numbers in the documentation.
+    sheet.trials(0);
     changes::unchanged(&mut sheet);
     changes::tied(&mut sheet);
     changes::found(&mut sheet);
