@@ -251,16 +251,14 @@ impl Table {
             kept.retain(|&at| lowest.is_none() || rank(at) != lowest);
             lowest.is_some()
         };
-        while self.total(&kept, |at| self.unshortened(at, natural[at], modest[at])) > width
+        // While no name is shortened.
+        let is_name = |at: usize| self.columns[at].cut == Cut::Names;
+        let unshortened = |at| if is_name(at) { natural[at] } else { modest[at] };
+        while self.total(&kept, unshortened) > width
             && drop_lowest(&mut kept, |rank| matches!(rank, Rank::Optional(_)))
         {}
         while self.total(&kept, |at| modest[at]) > width && drop_lowest(&mut kept, |_| true) {}
         kept
-    }
-
-    /// The width of a column while no name is shortened.
-    fn unshortened(&self, at: usize, natural: usize, modest: usize) -> usize {
-        if self.columns[at].cut == Cut::Names { natural } else { modest }
     }
 
     /// The width at which a column is still readable.

@@ -298,7 +298,8 @@ fn select(connection: &Connection, which: Which<'_>) -> Result<Vec<StoredExperim
     let mut rows = statement.query(())?;
     while let Some(row) = rows.next()? {
         let Some(index) = indices.get(&row.get(5)?) else { continue };
-        let planned = planned_benchmark_at(row, &known_benchmarks)?;
+        let benchmark = known(row, 0, &known_benchmarks)?.clone();
+        let planned = PlannedBenchmark { benchmark, sample_sizes: sample_sizes_at(row, 1)? };
         experiments[*index].plan.benchmarks.push(planned);
     }
     Ok(experiments)
@@ -375,14 +376,6 @@ fn version_at(
     };
     let toolchain = known(row, 6, &conditions.toolchains)?.clone();
     Ok((PlannedVersion { version, toolchain }, row.get(7)?))
-}
-
-fn planned_benchmark_at(
-    row: &Row<'_>,
-    benchmarks: &BTreeMap<i64, Benchmark>,
-) -> rusqlite::Result<PlannedBenchmark> {
-    let benchmark = known(row, 0, benchmarks)?.clone();
-    Ok(PlannedBenchmark { benchmark, sample_sizes: sample_sizes_at(row, 1)? })
 }
 
 fn sample_sizes_at(row: &Row<'_>, first: usize) -> rusqlite::Result<SampleSizes> {

@@ -26,7 +26,7 @@ use crate::{
         table::shorten,
     },
     shell::cargo,
-    verdict::{ByMean, DecidedRow, DecidedStage, Interleaving, Verdict, VerdictKind},
+    verdict::{ByMean, DecidedRow, Interleaving, Verdict, VerdictKind},
 };
 
 /// The width of a list, in columns: with the words before it, it fits a line of 100.
@@ -435,7 +435,8 @@ impl ComparisonReport {
 
     /// The method of counting, if anything was counted.
     pub(super) fn counted_line(&self) -> Option<String> {
-        let stages = || self.counted_stages();
+        let counted = || self.outcome.rows.iter().filter(|row| has_metric(row, Metric::is_counted));
+        let stages = || counted().filter_map(DecidedRow::decisive);
         let metrics: Vec<Metric> =
             self.outcome.rows.iter().filter_map(|row| row.metric.clone()).collect();
         let mut metrics: Vec<Metric> = metrics.into_iter().filter(Metric::is_counted).collect();
@@ -479,14 +480,6 @@ impl ComparisonReport {
             "{names} {does} not affect the exit code; --fail-on {} makes it do so",
             first.name
         ))
-    }
-
-    fn counted_stages(&self) -> impl Iterator<Item = &DecidedStage> {
-        self.outcome
-            .rows
-            .iter()
-            .filter(|row| has_metric(row, Metric::is_counted))
-            .filter_map(DecidedRow::decisive)
     }
 }
 
