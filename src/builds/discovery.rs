@@ -348,7 +348,7 @@ impl Workspace {
                     "{manifest} is not part of this workspace: use it with --manifest-path {manifest}"
                 ));
             }
-            for advice in benches_in_libraries(&self.metadata) {
+            for advice in benches_in_sources(&self.metadata) {
                 error = error.hint(advice);
             }
             // A program needs no bench target.
@@ -499,20 +499,22 @@ pub fn manifests_outside(metadata: &Metadata, root: &Utf8Path) -> Vec<String> {
     outside
 }
 
-/// How the `#[bench]` functions inside of libraries of the workspace become benchmarks: cargo runs them with the unit tests,
+/// How the `#[bench]` functions inside of libraries and programs of the workspace become benchmarks: cargo runs them with the unit tests,
 /// and rbench only those of bench targets. Not for packages that have such a target already.
-pub fn benches_in_libraries(metadata: &Metadata) -> Vec<String> {
+pub fn benches_in_sources(metadata: &Metadata) -> Vec<String> {
     let advice = |package: &Package| {
-        let library = package.targets.iter().find(|target| target.is_lib())?;
+        let roots = package.targets.iter().filter(|target| target.is_lib() || target.is_bin());
+        let with_benches = roots.filter(|root| has_bench_function(&root.src_path));
+        let root = with_benches.min_by_key(|root| !root.is_lib())?;
         let directory = package.manifest_path.parent()?;
-        let path = library.src_path.strip_prefix(directory).ok()?;
-        let is_target = |target: &Target| target.is_bench() && target.src_path == library.src_path;
-        if package.targets.iter().any(is_target) || !has_bench_function(library.src_path.parent()?)
-        {
+        let path = root.src_path.strip_prefix(directory).ok()?;
+        let is_target = |target: &Target| target.is_bench() && target.src_path == root.src_path;
+        if package.targets.iter().any(is_target) {
             return None;
         }
+        let what = if root.is_lib() { "library" } else { "program" };
         Some(format!(
-            "{} has #[bench] functions in its library; with these lines in its Cargo.toml, cargo +nightly rbench \
+            "{} has #[bench] functions in its {what}; with these lines in its Cargo.toml, cargo +nightly rbench \
              measures them:\n[[bench]]\nname = \"unit\"\npath = \"{path}\"",
             package.name
         ))
@@ -520,18 +522,34 @@ pub fn benches_in_libraries(metadata: &Metadata) -> Vec<String> {
     metadata.workspace_packages().into_iter().filter_map(advice).collect()
 }
 
-/// True if a source below this directory has a line that begins with `#[bench]`.
-fn has_bench_function(directory: &Utf8Path) -> bool {
-    let mut entries = directory.read_dir_utf8().into_iter().flatten().flatten();
-    entries.any(|entry| match entry.file_type() {
-        Ok(kind) if kind.is_dir() => has_bench_function(entry.path()),
-        Ok(kind) if kind.is_file() && entry.path().extension() == Some("rs") => {
-            let text = fs::read_to_string(entry.path()).unwrap_or_default();
-            text.lines().any(|line| line.trim_start().starts_with("#[bench]"))
+/// True if this source, or that of a module which it declares, has a line that begins with `#[bench]`. Two crates of a
+/// package may have their modules in one directory.
+fn has_bench_function(source: &Utf8Path) -> bool {
+    // Its modules are in its own directory, as those of a `mod.rs` are.
+    let directory = source.parent().unwrap_or(source);
+    let mut sources = vec![(source.to_owned(), directory.to_owned())];
+    let mut seen = BTreeSet::new();
+    while let Some((source, directory)) = sources.pop() {
+        // A link may lead back to a directory above.
+        let Ok(source) = source.canonicalize_utf8() else { continue };
+        let text = fs::read_to_string(&source).unwrap_or_default();
+        let lines = text.lines().map(str::trim);
+        if lines.clone().any(|line| line.starts_with("#[bench]")) {
+            return true;
         }
-        // A link may lead anywhere.
-        _ => false,
-    })
+        if seen.insert(source) {
+            let declared = |line: &str| {
+                let (before, name) = line.strip_suffix(';')?.split_once("mod ")?;
+                (before.is_empty() || before.starts_with("pub"))
+                    .then(|| directory.join(name.trim()))
+            };
+            for module in lines.filter_map(declared) {
+                sources.push((module.join("mod.rs"), module.clone()));
+                sources.push((module.with_extension("rs"), module));
+            }
+        }
+    }
+    false
 }
 
 /// True if cargo selects the package in the directory of the workspace. Cargo before 1.71 does not say it.

@@ -58,6 +58,28 @@ fn inspecting_a_project_leaves_its_lock_file_alone() {
 }
 
 #[test]
+fn init_offers_no_tasks_of_the_project_and_goes_on_beside_a_broken_manifest() {
+    let project = TestProject::of("program");
+    project.replace("Cargo.toml", "[workspace]", "[workspace]\nmembers = ['xtask']");
+    let manifest = |name: &str| format!("[package]\nname = '{name}'\nedition = '2024'\n");
+    project.write("xtask/Cargo.toml", &manifest("xtask"));
+    project.write("xtask/src/main.rs", "fn main() {}\n");
+    // Cargo wants it to be a member.
+    project.write("speed/src/lib.rs", "");
+    project.write("speed/benches/speed.rs", "");
+    project.write("speed/Cargo.toml", &(manifest("speed") + "[[bench]]\nname = 'speed'\n"));
+    let outcome = project.rbench(&["init", "--dry-run"]).ok();
+    outcome.assert_stdout_has(&[
+        "program word-count",
+        "note: speed/Cargo.toml has bench targets, but: cannot find a cargo workspace at",
+        "believes it's in a workspace when it's not",
+        "would write bench.toml",
+        "--command word-count --quick\n",
+    ]);
+    assert!(!outcome.stdout().contains("xtask:"), "{}", outcome.stdout());
+}
+
+#[test]
 fn init_finds_bench_targets_with_harnesses_and_missing_lines() {
     let project = TestProject::of("native");
     let before = project.rbench(&["init", "--dry-run", "--ci", "gitlab"]).ok();

@@ -130,7 +130,10 @@ fn benches_in_a_library_get_the_lines_that_make_them_a_target() {
     let target = "[[bench]]\nname = \"work\"\nharness = false\n";
     project.replace("Cargo.toml", target, "");
     project.git(&["rm", "-q", "benches/work.rs"]);
-    project.write("src/inner/tests.rs", "#[bench]\nfn counts(_: &mut test::Bencher) {}\n");
+    let bench = "#[bench]\nfn counts(_: &mut test::Bencher) {}\n";
+    project.append("src/lib.rs", "pub mod inner;\n");
+    project.write("src/inner/mod.rs", "#[cfg(test)]\nmod tests;\n");
+    project.write("src/inner/tests.rs", bench);
     project.commit("Benchmarks beside the code");
     let lines = "[[bench]]\nname = \"unit\"\npath = \"src/lib.rs\"";
     let outcome = project.rbench(&["list", "."]).fails_with(2);
@@ -140,6 +143,14 @@ fn benches_in_a_library_get_the_lines_that_make_them_a_target() {
     project.append("Cargo.toml", &format!("\n{lines}\n"));
     let outcome = project.rbench(&["list", "."]).run();
     assert!(!outcome.stderr().contains("#[bench] functions"), "{}", outcome.stderr());
+    // The modules of a program are beside those of the library.
+    project.write("src/lib.rs", "");
+    project.write("src/main.rs", "mod inner;\nfn main() {}\n");
+    let init = project.rbench(&["init", "--dry-run"]).ok();
+    init.assert_stdout_has(&[
+        "counted has #[bench] functions in its program",
+        "path = \"src/main.rs\"",
+    ]);
 }
 
 #[test]

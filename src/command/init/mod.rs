@@ -15,7 +15,7 @@ use cargo_metadata::{Metadata, MetadataCommand, Package, Target, camino::Utf8Pat
 use toml::Table;
 
 use crate::{
-    builds::{benches_in_libraries, features_off, manifests_outside, run_tool_or},
+    builds::{benches_in_sources, features_off, manifests_outside, run_tool_or},
     cli::{CompareArgs, ExperimentArgs, InitArgs, RevisionPair, Service, TargetArgs},
     config::Once,
     console::Console,
@@ -62,9 +62,18 @@ pub fn run(args: &InitArgs, shared: &SharedVariables) -> Result<Exit> {
         && let [only] = &found.outside[..]
     {
         // The settings belong beside the benchmarks.
-        manifest = Some(only.clone());
-        project = Project::find(manifest.as_deref(), &[])?;
-        found = inspect(&project)?;
+        let there = Project::find(Some(only), &[]).and_then(|there| Ok((inspect(&there)?, there)));
+        match there {
+            Ok(there) => {
+                manifest = Some(only.clone());
+                (found, project) = there;
+            }
+            Err(error) => {
+                let note = format!("{} has bench targets, but: {error}", only.display());
+                found.notes.push(note);
+                found.outside.clear();
+            }
+        }
     }
     let files = files(&project, args.ci);
     let agents = if args.agents { Some(agents_file(&project)?) } else { None };
@@ -255,7 +264,7 @@ pub fn inspect(project: &Project) -> Result<ProjectSummary> {
         for target in &package.targets {
             if target.is_bench() {
                 found.add_bench(project, &metadata, (package, target), &manifest);
-            } else if target.is_bin() {
+            } else if is_benchmark_itself(package, target) {
                 found.programs.push(target.name.clone());
             }
         }
@@ -274,8 +283,16 @@ pub fn inspect(project: &Project) -> Result<ProjectSummary> {
     let root = project.workspace.join("Cargo.toml");
     let manifest = fs::read_to_string(&root).unwrap_or_default();
     found.notes.extend(notes_on_profiles(&manifest.parse().unwrap_or_default()));
-    found.notes.extend(benches_in_libraries(&metadata));
+    found.notes.extend(benches_in_sources(&metadata));
     Ok(found)
+}
+
+/// True for a program that may be worth measuring as a whole. `cargo xtask` by convention runs the tasks of a project, which
+/// may publish it.
+fn is_benchmark_itself(package: &Package, target: &Target) -> bool {
+    let is_task = |name: &str| name.starts_with("xtask");
+    let is_program = target.is_bin() || target.is_example() && target.name.contains("bench");
+    is_program && !is_task(&package.name) && !is_task(&target.name)
 }
 
 /// The manifests of packages with bench targets in the repository that are in another workspace.
