@@ -99,6 +99,20 @@ fn newest(project: &TestProject) -> (BTreeMap<String, Vec<StoredExecution>>, boo
     (rows.collect(), newest.finished.is_some())
 }
 
+/// The only row of a benchmark that fails in the head: it was executed once in each version, before all others.
+fn failure_in_head(project: &TestProject, name: &str) -> String {
+    let store = Store::open(&project.root().join(".rbench/results.sqlite"), &|| {}).unwrap();
+    let all: Vec<_> = store.experiments().unwrap().iter().map(|one| one.id).collect();
+    let mut benchmarks = store.benchmarks().unwrap().into_iter();
+    let benchmark = benchmarks.find(|benchmark| benchmark.name.id == name).unwrap();
+    let rows = store.rows(&benchmark, &all).unwrap();
+    let [StoredExecution { slot, outcome: Err(Unmeasured::Failed(reason)), .. }] = &rows[..] else {
+        panic!("head fails at once: {rows:?}")
+    };
+    assert_eq!(slot.version, 1);
+    reason.clone()
+}
+
 /// The reasons why executions were not interleaved; `None` for interleaved ones.
 fn unavailable_reasons(rows: &[StoredExecution]) -> BTreeSet<Option<InterleavingUnavailable>> {
     let unavailable = |row: &StoredExecution| match &row.outcome.as_ref().unwrap().schedule {
@@ -204,12 +218,8 @@ fn interleaving_falls_back_and_failures_keep_their_version() {
         assert_eq!(rows.len(), EXECUTIONS, "{name}");
         assert_whole_pairs(&rows);
     }
-    let failing = rows("fails in head");
-    let [StoredExecution { slot, outcome: Err(Unmeasured::Failed(reason)), .. }] = &failing[..]
-    else {
-        panic!("head fails at once: {failing:?}")
-    };
-    assert!(slot.version == 1 && reason.contains("it fails here"), "{reason}");
+    let reason = failure_in_head(&project, "fails in head");
+    assert!(reason.contains("it fails here"), "{reason}");
     assert_nothing_is_left(&project);
 }
 
@@ -293,12 +303,8 @@ fn benchmarks_with_threads_are_interleaved_or_the_report_says_why() {
     for (name, words) in
         [("aborts in head", "killed by signal 6"), ("hangs in head", "was still running after")]
     {
-        let failing = rows(name);
-        let [StoredExecution { slot, outcome: Err(Unmeasured::Failed(reason)), .. }] = &failing[..]
-        else {
-            panic!("head fails at once: {failing:?}")
-        };
-        assert!(slot.version == 1 && reason.contains(words), "{name}: {reason}");
+        let reason = failure_in_head(&project, name);
+        assert!(reason.contains(words), "{name}: {reason}");
     }
     assert_nothing_is_left(&project);
 }
