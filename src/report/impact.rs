@@ -22,6 +22,10 @@ use crate::{model::Benchmark, verdict::VerdictKind};
 /// The maximum number of functions, files or variables named for a benchmark.
 pub const MOST: usize = 3;
 
+/// The starts of the names of functions in which harnesses measure. Their own code is always the same.
+const LOOPS: [&str; 4] =
+    ["criterion::bencher::", "divan::bench", "rbench_harness::bencher::", "test::bench::"];
+
 /// The difference of a function that refers to other data.
 const CONSTANTS: &str = " (same instructions, different constants";
 
@@ -126,7 +130,8 @@ pub fn function(function: &EnteredFunction) -> Text {
         (Some(base), None) => format!(" (removed, {base} bytes)"),
         (None, None) => return named,
     };
-    named.then(sizes)
+    let is_loop = LOOPS.iter().any(|start| function.name.as_str().starts_with(start));
+    named.then(sizes).then(if is_loop { ", with the code inlined there" } else { "" })
 }
 
 /// The first things and the number of the others: `a, b, c and 3 more that changed`.
