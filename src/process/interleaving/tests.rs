@@ -776,18 +776,21 @@ fn samples_have_whole_stacks_of_the_thread_that_measures() {
     let program = fs::canonicalize(built().directory.path()).unwrap().join("sampled");
     let read = |path: &str| fs::read(path).ok();
     for argument in [None, Some("in a thread")] {
-        for Sampled { mapped, samples, .. } in sampled(argument, true) {
+        let works = |one: &&Sample| {
+            one.thread == SampledThread::Measuring && one.state == SampledState::Working
+        };
+        // Where other programs have the CPUs, there are fewer samples of the same work.
+        let has_many = |one: &Sampled| one.samples.iter().filter(works).count() > 30;
+        let mut attempts = (0..5).map(|_| sampled(argument, true));
+        let both = attempts.find(|both| both.iter().all(has_many)).expect("many samples");
+        for Sampled { mapped, samples, .. } in both {
             let mut table = FunctionTable::default();
             let (program, mut files) = (program.to_str().unwrap(), CodeFiles::default());
             let mut code = Code::new(&mapped, program, &mut files, &mut table, read);
-            let works = |one: &&Sample| {
-                one.thread == SampledThread::Measuring && one.state == SampledState::Working
-            };
             let working: Vec<_> = samples.iter().filter(works).collect();
             let of_measuring = samples.iter().filter(|one| one.thread == SampledThread::Measuring);
             // The library's own calls of the kernel, at readings of the clock, are no time of the process.
             assert!(working.len() * 10 >= of_measuring.count() * 9);
-            assert!(working.len() > 30, "{argument:?}: {} of {}", working.len(), samples.len());
             let stacks: Vec<_> = working.iter().map(|one| code.frames(&one.interrupted)).collect();
             drop(code);
             let functions = table.into_functions();
