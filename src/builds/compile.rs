@@ -36,7 +36,7 @@ use super::{
     files,
     inputs::{self, InputFile},
     key::KeyMaker,
-    lock_file::LockFile,
+    lock_file::{self, LockFile},
     optimization,
     read_files::ReadFiles,
     recipe::Recipe,
@@ -404,6 +404,8 @@ impl BuildEnv<'_> {
             _ => self.run_cargo(&job, &chosen)?,
         };
         let took = start.elapsed();
+        fs::copy(&lock, job.home.join(lock_file::NAME))
+            .context(Exit::Build, || format!("cannot keep {}", lock.display()))?;
         self.note_read(&job, &chosen)?;
         note_generated(&job.home, source.checkout, &before)?;
         if !chosen.targets.is_empty() {

@@ -12,7 +12,9 @@ use serde::Deserialize;
 use super::{
     build_env::{BuildEnv, Source},
     cargo::CargoContext,
-    clean, discovery, files,
+    clean,
+    compilation::Compilation,
+    discovery, files,
     key::KeyMaker,
 };
 use crate::{
@@ -20,7 +22,7 @@ use crate::{
     model::DependencyChange,
 };
 
-const NAME: &str = "Cargo.lock";
+pub(super) const NAME: &str = "Cargo.lock";
 
 pub struct LockFile {
     pub path: PathBuf,
@@ -82,9 +84,14 @@ impl BuildEnv<'_> {
         Ok(LockFile { path: lock, is_added: true })
     }
 
-    /// The lock file that a version was compiled with, as text; empty if it cannot be read.
-    pub fn locked(&self, source: Source<'_>) -> String {
-        fs::read_to_string(source.checkout.join(&self.workspace).join(NAME)).unwrap_or_default()
+    /// The lock file that a version was compiled with, as text; empty if it cannot be read. That in the checkout may have
+    /// been added again since then, before cargo updates it.
+    pub fn locked(&self, source: Source<'_>, compilation: &Compilation) -> String {
+        let in_checkout = source.checkout.join(&self.workspace).join(NAME);
+        // Of a packed version, only the checkout has it.
+        fs::read_to_string(compilation.home.join(NAME))
+            .or_else(|_| fs::read_to_string(in_checkout))
+            .unwrap_or_default()
     }
 }
 

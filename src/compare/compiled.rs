@@ -84,7 +84,8 @@ pub fn compare_compilations(
     });
     outcome.sandbox = sandbox::state();
     outcome.compilers = Some(compilers).filter(|[base, head]| base != head);
-    let [in_base_lock, in_head_lock] = versions.each_ref().map(|one| build_env.locked(one.source));
+    let [in_base_lock, in_head_lock] =
+        versions.each_ref().map(|one| build_env.locked(one.source, &one.compilation));
     outcome.dependencies = changed_dependencies(&in_base_lock, &in_head_lock);
     for head in in_head {
         if let Some(base) = in_base.iter().find(|base| base.target == head.target) {

@@ -66,7 +66,7 @@ impl ListedVersion {
         let source = source_of(&version, &checkout);
         let compilation =
             info_span!("compile").in_scope(|| build_env.compile_any(source, filter.targets()))?;
-        let locked = build_env.locked(source);
+        let locked = build_env.locked(source, &compilation);
         let workspace = build_env.workspace(source, &compilation, filter.targets())?;
         let configured = build_env.configured_variables(source, &compilation.record);
         let compiled = CompiledVersion {

@@ -200,4 +200,18 @@ fn changed_dependency_versions_are_reported() {
     assert_eq!(outcome.json("compare")["dependencies"], expected, "{}", outcome.printed());
     let text = project.rbench(&COMPARE_QUICK).run();
     text.assert_stdout_has(&["dependencies: leaf 1.0.0 -> 1.0.1"]);
+    // Without lock files in the repository, cargo updates the one that all versions share.
+    project.git(&["rm", "--quiet", "Cargo.lock"]);
+    project.write(".gitignore", "target\n");
+    project.commit("Leave the lock file to users");
+    let manifest = project.read("vendor/leaf/Cargo.toml");
+    project.write("vendor/leaf/Cargo.toml", &manifest.replace("1.0.1", "2.0.0"));
+    project.replace("Cargo.toml", "leaf = \"1\"", "leaf = \"2\"");
+    project.commit("Take a new leaf");
+    let text = project.rbench(&COMPARE_QUICK).run();
+    text.assert_stdout_has(&["dependencies: leaf 1.0.1 -> 2.0.0"]);
+    project.append("src/lib.rs", "// More.\n");
+    let of_edit = [&["compare", "HEAD", "."], &COMPARE_QUICK[1..]].concat();
+    let text = project.rbench(&of_edit).run().stdout().to_owned();
+    assert!(text.contains("compared with HEAD") && !text.contains("dependencies:"), "{text}");
 }
