@@ -43,8 +43,8 @@ pub struct Outline {
     pub layout: Layout,
     /// The time of measuring: up to the first interim analysis of each benchmark.
     pub planned_time: Duration,
-    /// True if it takes at least that. Iterations that last longer than the request are timed under the tracer, which
-    /// can make them longer than they are.
+    /// True if it takes at least that. Iterations that last longer than the request, and set-ups, are timed under the
+    /// tracer, which can make them longer than they are, as can other programs meanwhile.
     pub is_least: bool,
 }
 
@@ -107,7 +107,7 @@ impl Runner<'_> {
             with_own_numbers: benchmarks.iter().filter(|one| self.sampling(one) != common).count(),
             layout: self.settings.builds.layout,
             planned_time: self.planned_time(versions, benchmarks),
-            is_least: !self.has_long_iterations(versions, benchmarks),
+            is_least: !self.is_timed_by_traces(versions, benchmarks),
         }
     }
 
@@ -167,7 +167,8 @@ impl Runner<'_> {
             let set_up = traced.as_secs_f64() * measured / traced_often;
             Duration::try_from_secs_f64(set_up).ok()
         };
-        let set_up = self.needs(benchmark).into_iter().filter_map(set_up).max();
+        // Both versions prepare much the same, and another program may have delayed one of the traces.
+        let set_up = self.needs(benchmark).into_iter().filter_map(set_up).min();
         Some(start.saturating_add(set_up.unwrap_or_default()))
     }
 
@@ -177,15 +178,16 @@ impl Runner<'_> {
         iteration.saturating_mul(harness.measurements(self.sampling(benchmark).measurements))
     }
 
-    /// True if any benchmark takes longer than requested, as far as its traces show.
-    fn has_long_iterations(&self, versions: &[ListedVersion], benchmarks: &[Benchmark]) -> bool {
-        let is_long = |(version, benchmark): (&ListedVersion, &Benchmark)| {
+    /// True if the time of any benchmark is known from its traces: it takes longer than requested, or has a long set-up.
+    fn is_timed_by_traces(&self, versions: &[ListedVersion], benchmarks: &[Benchmark]) -> bool {
+        let is_traced = |(version, benchmark): (&ListedVersion, &Benchmark)| {
             version.target_of(benchmark).is_some_and(|target| {
                 let requested = target.harness.least_time(&self.sampling(benchmark).request());
                 self.iterated_time(benchmark, target.harness.as_ref()) > requested
+                    || self.time_before(version, benchmark) > Some(target.start)
             })
         };
-        versions.iter().any(|one| benchmarks.iter().any(|two| is_long((one, two))))
+        versions.iter().any(|one| benchmarks.iter().any(|two| is_traced((one, two))))
     }
 
     /// The plan as it is stored: versions with their compilers, and planned benchmarks.
