@@ -332,6 +332,11 @@ fn missing_executable(path: &Path) -> Error {
         .cause("something has removed it since it was built")
 }
 
+/// The reason why a benchmark whose id others of its target have cannot be executed.
+pub(super) fn several_have_this_id(number: usize) -> String {
+    format!("{number} benchmarks have this id; give each a name of its own")
+}
+
 /// The reason why a listed benchmark cannot be executed.
 pub(super) const NO_SUCH_ID: &str = "the executable has no benchmark of this id; an id must be the \
                                      same in every run, without times or random numbers";

@@ -23,7 +23,9 @@ use self::{
 use super::{
     Conditions, Executable, Harness, HarnessFacts,
     counted::Clock,
-    executable::{NO_SUCH_ID, Process, incidents, measured, observed, unsuccessful},
+    executable::{
+        NO_SUCH_ID, Process, incidents, measured, observed, several_have_this_id, unsuccessful,
+    },
 };
 use crate::{
     error::{Context, Error, Exit, Result},
@@ -303,7 +305,7 @@ impl Criterion {
         let (complete, unit, one) = match &completed.collect::<Vec<_>>()[..] {
             [only] => *only,
             [] => return Err(self.why_unmeasured(run)),
-            several => return Err(format!("{} benchmarks have this id", several.len())),
+            several => return Err(several_have_this_id(several.len())),
         };
         let series = series(complete, unit, *one)?;
         let series = run.clock.counted(series);

@@ -16,7 +16,10 @@ use self::protocol::{Answer, Measured};
 use super::{
     Conditions, Executable, Harness, HarnessFacts,
     counted::Clock,
-    executable::{NO_SUCH_ID, Process, measured, observed, printable_lines, unsuccessful},
+    executable::{
+        NO_SUCH_ID, Process, measured, observed, printable_lines, several_have_this_id,
+        unsuccessful,
+    },
 };
 use crate::{
     error::Result,
@@ -214,7 +217,7 @@ fn outcome(
     let record = match &records().collect::<Vec<_>>()[..] {
         [only] => *only,
         [] => return Err(NO_SUCH_ID.to_owned()),
-        several => return Err(format!("{} benchmarks have this id", several.len())),
+        several => return Err(several_have_this_id(several.len())),
     };
     match &record.outcome {
         protocol::Outcome::Measured(times) => Ok(Outcome::Measured(Execution {

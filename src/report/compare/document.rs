@@ -43,6 +43,8 @@ const MOST_STORED: usize = 3;
 /// columns: the rest is `--reasons`.
 const MOST_REASONS: usize = 6;
 const LONGEST_FAILURE: usize = 80;
+/// In a failure to execute a benchmark that no other has, or that several have.
+const ABOUT_IDS: &str = " this id; ";
 
 const VALUES: &str = "the change comes from pairs of builds with the same layout, in which shared noise cancels: it is \
                       more precise than base and head, which are comparable only within this table";
@@ -601,7 +603,10 @@ pub(super) fn brief(message: &str) -> String {
     let text = match &lines[..] {
         [] => String::new(),
         [only] | [_, only] => (*only).to_owned(),
-        [_, cause, .., last] if cause.contains(last) => (*cause).to_owned(),
+        // What the program printed says nothing about the ids of benchmarks.
+        [_, cause, .., last] if cause.contains(last) || cause.contains(ABOUT_IDS) => {
+            cause.trim_end_matches(':').to_owned()
+        }
         [_, cause, .., last] => format!("{}: {last}", cause.trim_end_matches(':')),
     };
     shorten(&escape_untrusted(&text), LONGEST_FAILURE)
