@@ -9,11 +9,11 @@ use rbench_code::impact::Impact;
 
 use crate::{
     error::{Error, Exit},
-    model::{FailedTarget, RemovedBenchmark, SandboxState, Version, is_plain_web_address},
+    model::{FailedTarget, Metric, RemovedBenchmark, SandboxState, Version, is_plain_web_address},
     report::{
         compare::{
-            Comparison, Comparisons, NOT_MEASURED, Parts, Row, WarningFields, changes_texts,
-            confirmed_by, table,
+            Comparison, Comparisons, NOT_MEASURED, NamedMetrics, Parts, Row, WarningFields,
+            changes_texts, confirmed_by, table,
         },
         document::{Block, Document, Item, Text},
         explain::time::TimeLines,
@@ -160,9 +160,10 @@ impl Comparison {
         let is_first = |one: &&WarningFields| one.warning.is_urgent();
         let (first, warnings): (Vec<_>, Vec<_>) = self.warnings.iter().partition(is_first);
         let quoted = |warning: &&WarningFields| quoted(&warning.text);
-        let shown = (None, true);
+        let metrics: Vec<Metric> = self.benchmarks.iter().filter_map(Row::metric).collect();
+        let named = NamedMetrics::of(metrics.iter());
         let kinds = [VerdictKind::NotComparable, VerdictKind::Inconclusive, VerdictKind::Unchanged];
-        let calm = Block::table(table(&others, &names, shown))
+        let calm = Block::table(table(&others, &names, None, named))
             .map(|table| Block::Details(self.counts.words(&kinds).into(), vec![table]));
         let is_red = self.counts.regressed > 0;
         let [base, head] = [&self.base, &self.head].map(Version::short);
@@ -199,7 +200,10 @@ impl Comparison {
             summary: self.sentences(),
             changes: changes_texts(&self.changes, [&self.base, &self.head]),
             urgent: first.iter().map(|warning| Block::Warning(quoted(warning), None)).collect(),
-            table: Block::table(table(&news, &names, shown)).into_iter().chain(advice).collect(),
+            table: Block::table(table(&news, &names, None, named))
+                .into_iter()
+                .chain(advice)
+                .collect(),
             notes: confirmed(&names, &news)
                 .into_iter()
                 .chain(failed)

@@ -175,7 +175,12 @@ pub fn resumed(console: &Console, started: &StartedExperiment) {
 /// Prints the total duration, compiling and linking included, and the exit code.
 pub fn finished(console: &Console, start: SystemTime, exit: Exit) {
     let took = duration(start.elapsed().unwrap_or_default());
-    console.line(&format!("finished in {took}: exit code {}", exit as u8));
+    let why = match exit {
+        Exit::Regression => ", since a benchmark regressed",
+        Exit::Benchmark => ", since a benchmark failed",
+        _ => "",
+    };
+    console.line(&format!("finished in {took}: exit code {}{why}", exit as u8));
 }
 
 /// `after 5 builds: 3 of 19 benchmarks are measured further`: undecided, or to be confirmed. A benchmark that is not may be

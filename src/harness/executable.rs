@@ -14,7 +14,8 @@ use crate::{
     error::{Error, Exit, Result},
     escape::escape_untrusted,
     model::{
-        BenchTarget, Execution, ExecutionRequest, Incident, Name, Outcome, Schedule, Series, Setups,
+        BenchTarget, Execution, ExecutionRequest, Incident, Name, Outcome, Schedule, Series,
+        Setups, WITHOUT_ARGUMENTS,
     },
     process::{
         self, Ended, Ending, Interrupt, Invocation, Limits, Output,
@@ -273,7 +274,7 @@ impl<'e> Process<'e> {
             (Some(mut reason), Ending::Exited(status), Some(_)) => {
                 // Most programs that need some say so below, in words that do not name the option of rbench.
                 if self.invocation.arguments.is_empty() {
-                    reason += ", without arguments";
+                    reason += WITHOUT_ARGUMENTS;
                 }
                 let hint = format!(
                     "if it ends so when it has done its work: --statuses {status}, or \

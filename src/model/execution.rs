@@ -11,6 +11,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{Metric, Mode, Schedule, Throughput, nanoseconds};
 
+/// Ends the reason why a program failed that may need arguments.
+pub const WITHOUT_ARGUMENTS: &str = "; it was started without arguments";
+
 /// A request for one execution.
 ///
 /// A harness honours as much of it as the benchmark's own harness supports; the [`Execution`] holds the actual

@@ -55,6 +55,7 @@ pub use benchmark::{Benchmark, ClockReadings, HarnessKind, Name, Throughput, rel
 pub use command_line::CommandLineReader;
 pub use execution::{
     AtEnd, Execution, ExecutionRequest, Incident, Outcome, Resources, Series, Unmeasured,
+    WITHOUT_ARGUMENTS,
 };
 pub use experiment::{ExperimentPlan, PlannedBenchmark, PlannedVersion, Slot, Stage};
 pub use experiment_kind::{

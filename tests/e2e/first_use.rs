@@ -80,6 +80,20 @@ fn init_offers_no_tasks_of_the_project_and_goes_on_beside_a_broken_manifest() {
 }
 
 #[test]
+fn program_that_fails_without_arguments_gets_the_command_with_some() {
+    let project = TestProject::of("program");
+    project.write("src/main.rs", "fn main() { std::process::exit(2) }\n");
+    let words = ["compare", "HEAD", ".", "--quick", "--command", "word-count"];
+    let outcome = project.rbench(&words).run().assert_exit(4);
+    outcome.assert_stderr_has(&["exit code 4, since a benchmark failed"]);
+    outcome.assert_stdout_has(&[
+        "it exited with status 2; it was started without arguments",
+        "give word-count the arguments that it needs:",
+        "compare HEAD . --command 'word-count ARGUMENTS' --quick\n",
+    ]);
+}
+
+#[test]
 fn init_finds_bench_targets_with_harnesses_and_missing_lines() {
     let project = TestProject::of("native");
     let before = project.rbench(&["init", "--dry-run", "--ci", "gitlab"]).ok();

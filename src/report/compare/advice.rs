@@ -10,9 +10,9 @@ use super::{
 };
 use crate::{
     compare::{Outcome, Warning},
-    model::{Benchmark, Metric, Version},
+    model::{Benchmark, Metric, Version, WITHOUT_ARGUMENTS},
     report::{document::Step, quantity, sentence::USELESS},
-    verdict::{Advice, DecidedRow, Repetition, VerdictKind},
+    verdict::{Advice, DecidedRow, Repetition, Verdict, VerdictKind},
 };
 
 /// The maximum number of commands in a report for a terminal.
@@ -32,7 +32,8 @@ impl ComparisonReport {
         }
         // The first of these is the most useful after a regression; without one, more certainty is.
         let mut changed = self.explain().into_iter().chain(self.different_functions());
-        let mut steps: Vec<Step> = self.failing_again().into_iter().collect();
+        let mut steps: Vec<Step> =
+            self.with_arguments().into_iter().chain(self.failing_again()).collect();
         if !self.regressed().is_empty() {
             steps.extend(changed.next());
         }
@@ -63,6 +64,17 @@ impl ComparisonReport {
             steps.extend(accept);
         }
         steps
+    }
+
+    /// The comparison of a program that failed without arguments, with some.
+    fn with_arguments(&self) -> Option<Step> {
+        let lacks = |row: &&DecidedRow| matches!(&row.verdict, Verdict::Failed { reason } if reason.contains(WITHOUT_ARGUMENTS));
+        let row = self.with_verdict(VerdictKind::Failed).find(lacks)?;
+        let command = format!("{} ARGUMENTS", row.benchmark.name.id);
+        Some(Step {
+            command: self.suggest_of_both("compare", &[("command", Some(&command))]),
+            purpose: format!("give {} the arguments that it needs", self.name(row)),
+        })
     }
 
     /// The command that executes a failed benchmark once, and prints all of its output.

@@ -461,12 +461,29 @@ impl From<&ComparedExperiment> for Stored {
 /// analyses have a higher one; docs/research/validation.md has their joint coverage.
 const INTERVAL: f64 = 0.95;
 
+/// The metrics that have their names in a table.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum NamedMetrics {
+    None,
+    /// Readers expect wall time, if it is the only one.
+    AllButWall,
+    All,
+}
+
+impl NamedMetrics {
+    pub(crate) fn of<'m>(mut all: impl Iterator<Item = &'m Metric>) -> Self {
+        let first = all.next();
+        if all.any(|metric| Some(metric) != first) { Self::All } else { Self::AllButWall }
+    }
+}
+
 /// The table of these rows. Without a confidence, it has no details of the values: their intervals
 /// are wider than that of the change, in which layouts and noise that both versions share cancel.
 pub fn table(
     rows: &[&Row],
     names: &Names<'_>,
-    (confidence, names_metrics): (Option<f64>, bool),
+    confidence: Option<f64>,
+    named: NamedMetrics,
 ) -> Table {
     let is_timed = |row: &&Row| row.metric().is_some_and(|metric| !metric.is_counted());
     // Counts have no confidence interval.
@@ -494,15 +511,19 @@ pub fn table(
         Column::right(Shares::HEAD).optional(0),
     ]);
     for row in rows {
-        table.row(cells(row, names, (confidence.is_some(), names_metrics)));
+        table.row(cells(row, names, named, confidence.is_some()));
     }
     table
 }
 
-fn cells(row: &Row, names: &Names<'_>, (has_details, names_metrics): (bool, bool)) -> Vec<Cell> {
+fn cells(row: &Row, names: &Names<'_>, named: NamedMetrics, has_details: bool) -> Vec<Cell> {
     let metric = row.metric();
-    let named = metric_name(metric.as_ref().filter(|_| names_metrics));
-    let mut cells = vec![Cell::name(names.name(&row.benchmark)), Cell::name(named)];
+    let metric_name = match named {
+        NamedMetrics::None => "",
+        NamedMetrics::AllButWall => metric_name(metric.as_ref()),
+        NamedMetrics::All => metric.as_ref().map_or("", |metric| &metric.name),
+    };
+    let mut cells = vec![Cell::name(names.name(&row.benchmark)), Cell::name(metric_name)];
     let values = metric.as_ref().map(|Metric { unit, .. }| {
         [&row.base, &row.head].map(|value| value.as_ref().map(|value| value.texts(*unit)))
     });

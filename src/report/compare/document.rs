@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rbench_stats::{Rule, Summary};
 
 use super::{
-    CompareReport, ComparisonReport, Parts, Row, is_compiled, name,
+    CompareReport, ComparisonReport, NamedMetrics, Parts, Row, is_compiled, name,
     notes::{changes_texts, ground, has_metric},
     table,
     warning::{cause, consequence, sentence},
@@ -506,11 +506,14 @@ impl ComparisonReport {
     }
 
     fn table(&self, rows: &[&DecidedRow], names_metrics: bool) -> Table {
+        let all = self.outcome.rows.iter().filter_map(|row| row.metric.as_ref());
+        let named = if names_metrics { NamedMetrics::of(all) } else { NamedMetrics::None };
         let rows: Vec<Row> = rows.iter().map(|row| self.row(row)).collect();
         table(
             &rows.iter().collect::<Vec<_>>(),
             &self.names(),
-            (self.explains_all.then_some(self.outcome.criteria.confidence), names_metrics),
+            self.explains_all.then_some(self.outcome.criteria.confidence),
+            named,
         )
     }
 

@@ -15,7 +15,7 @@ mod warning;
 use std::rc::Rc;
 
 pub use comparison::{Comparison, Comparisons};
-pub(crate) use comparison::{Row, table};
+pub(crate) use comparison::{NamedMetrics, Row, table};
 pub(crate) use document::NOT_MEASURED;
 pub(super) use html::page_of;
 pub(crate) use notes::{changes_texts, confirmed_by};

@@ -117,7 +117,7 @@ fn failing_program_is_a_failed_benchmark() {
         let alone = Command { program: Some("/bin/false".into()), ..shell("", launcher.clone()) };
         let alone = Command { arguments: Vec::new(), ..alone };
         let text = failure(&alone, &place(), "script").to_string();
-        assert!(text.contains("status 1, without arguments\n"), "{text}");
+        assert!(text.contains("status 1; it was started without arguments\n"), "{text}");
         assert!(fails("kill -ABRT $$").contains("it was killed by signal 6"));
         assert!(fails("kill -TERM $$").contains("it was killed by signal 15"));
         let missing = Command { program: Some("/no/such".into()), ..shell("", launcher) };
