@@ -212,6 +212,6 @@ fn changed_dependency_versions_are_reported() {
     text.assert_stdout_has(&["dependencies: leaf 1.0.1 -> 2.0.0"]);
     project.append("src/lib.rs", "// More.\n");
     let of_edit = [&["compare", "HEAD", "."], &COMPARE_QUICK[1..]].concat();
-    let text = project.rbench(&of_edit).run().stdout().to_owned();
+    let text = project.rbench(&of_edit).run().stdout().clone();
     assert!(text.contains("compared with HEAD") && !text.contains("dependencies:"), "{text}");
 }
