@@ -499,8 +499,8 @@ pub fn manifests_outside(metadata: &Metadata, root: &Utf8Path) -> Vec<String> {
     outside
 }
 
-/// How the `#[bench]` functions inside of libraries and programs of the workspace become benchmarks: cargo runs them with the unit tests,
-/// and rbench only those of bench targets. Not for packages that have such a target already.
+/// How the `#[bench]` functions inside of libraries and programs of the workspace become benchmarks: cargo runs them with
+/// the unit tests, and rbench only those of bench targets. Not for packages that have such a target already.
 pub fn benches_in_sources(metadata: &Metadata) -> Vec<String> {
     let advice = |package: &Package| {
         let roots = package.targets.iter().filter(|target| target.is_lib() || target.is_bin());
@@ -530,7 +530,10 @@ fn has_bench_function(source: &Utf8Path) -> bool {
     let mut sources = vec![(source.to_owned(), directory.to_owned())];
     let mut seen = BTreeSet::new();
     while let Some((source, directory)) = sources.pop() {
-        // A link may lead back to a directory above.
+        // A link may lead anywhere, and one of a directory back to one above.
+        if !source.symlink_metadata().is_ok_and(|metadata| metadata.is_file()) {
+            continue;
+        }
         let Ok(source) = source.canonicalize_utf8() else { continue };
         let text = fs::read_to_string(&source).unwrap_or_default();
         let lines = text.lines().map(str::trim);
@@ -540,7 +543,8 @@ fn has_bench_function(source: &Utf8Path) -> bool {
         if seen.insert(source) {
             let declared = |line: &str| {
                 let (before, name) = line.strip_suffix(';')?.split_once("mod ")?;
-                (before.is_empty() || before.starts_with("pub"))
+                // `#[cfg(test)]` may stand on the same line.
+                (before.is_empty() || before.starts_with("pub") || before.starts_with('#'))
                     .then(|| directory.join(name.trim()))
             };
             for module in lines.filter_map(declared) {

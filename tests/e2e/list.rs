@@ -132,7 +132,7 @@ fn benches_in_a_library_get_the_lines_that_make_them_a_target() {
     project.git(&["rm", "-q", "benches/work.rs"]);
     let bench = "#[bench]\nfn counts(_: &mut test::Bencher) {}\n";
     project.append("src/lib.rs", "pub mod inner;\n");
-    project.write("src/inner/mod.rs", "#[cfg(test)]\nmod tests;\n");
+    project.write("src/inner/mod.rs", "#[cfg(test)] mod tests;\n");
     project.write("src/inner/tests.rs", bench);
     project.commit("Benchmarks beside the code");
     let lines = "[[bench]]\nname = \"unit\"\npath = \"src/lib.rs\"";
