@@ -303,7 +303,7 @@ fn measure(
 ) -> Result<()> {
     let started = runner.begin(versions, benchmarks, builds)?;
     announcement::resumed(console, &started);
-    runner.measure(&started, Stage::First, versions, builds, benchmarks, &mut |_| Ok(()))?;
+    runner.measure(&started, Stage::First.into(), versions, builds, benchmarks, &mut |_| Ok(()))?;
     runner.finish(&started)
 }
 

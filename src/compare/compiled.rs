@@ -8,7 +8,7 @@ use std::time::Duration;
 use rbench_code::elf::SectionSizes;
 use rbench_stats::{
     AlphaSpending, Assessment, Criteria, Estimator, Measurements, Pairing, Power, Summary,
-    decide_counts, sequential::WORTHWHILE,
+    decide_counts, outlook::WORTHWHILE,
 };
 
 use super::{

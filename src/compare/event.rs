@@ -77,6 +77,8 @@ pub enum Event<'e> {
         decided: usize,
         /// The number of those that are measured further.
         undecided: usize,
+        /// The largest number of executions of a build that one of these gets, if that is more than planned.
+        executions: Option<u32>,
     },
     /// Flagged benchmarks are measured again on fresh builds.
     Confirming {

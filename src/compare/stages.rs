@@ -2,11 +2,10 @@
 //! flagged ones again on fresh builds.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
     time::{Duration, Instant},
 };
 
-use rbench_stats::sequential::WORTHWHILE;
 use tracing::debug;
 
 use super::{Event, Observer, Outcome, decide, warning};
@@ -14,7 +13,7 @@ use crate::{
     config::{StoppingRule, VerdictSettings},
     error::Result,
     machine::state::{self, MachineState},
-    measure::{Builds, ListedVersion, Runner, StartedExperiment},
+    measure::{Builds, Extent, ListedVersion, Runner, StartedExperiment},
     model::{Benchmark, Disturbance, Metric, Resources, SkipReason, Stage, Threads},
     store::{ExperimentId, Store, StoredExecution},
     verdict::{DecidedRow, Progress},
@@ -42,7 +41,13 @@ struct Undecided<'e> {
     magnitude: u32,
     /// The number of its builds that were measured in the first stage.
     builds: u32,
+    /// How many times as many executions of each build as planned come next. The first analysis has those that are planned.
+    repeats: u32,
+    /// The number of executions of each version that were measured in the first stage.
+    executions: u32,
     progress: Progress,
+    /// The probability that the next measurements decide it.
+    chance: f64,
 }
 
 /// The next measurements of a benchmark. The smallest come first, and equal ones together.
@@ -54,10 +59,12 @@ struct Next {
     stage: Stage,
     /// The number of builds to reach in this stage.
     builds: u32,
+    /// How many times as many executions of each build as planned to reach.
+    repeats: u32,
 }
 
 struct Block<'e> {
-    stage: Stage,
+    extent: Extent,
     benchmarks: Vec<Benchmark>,
     builds: u32,
     undecided: Vec<Undecided<'e>>,
@@ -84,11 +91,20 @@ impl Stages<'_> {
         let not_begun = |benchmark| {
             let times = versions.iter().filter_map(|one| runner.execution_time(one, benchmark));
             let magnitude = times.map(magnitude).max().unwrap_or_default();
-            Undecided { benchmark, magnitude, builds: 0, progress: Progress::Ended }
+            Undecided {
+                benchmark,
+                magnitude,
+                builds: 0,
+                repeats: 1,
+                executions: 0,
+                progress: Progress::Ended,
+                chance: 1.0,
+            }
         };
         let mut undecided: Vec<Undecided<'_>> = measured.iter().map(not_begun).collect();
         while let Some(block) = self.next_block(&mut undecided, budget.as_ref()) {
-            let seeds = match block.stage {
+            let stage = block.extent.stage;
+            let seeds = match stage {
                 Stage::First => first[..block.builds as usize].to_vec(),
                 Stage::Second => {
                     runner.fresh_seeds(&experiment.identity, &first, block.builds as usize)
@@ -99,12 +115,12 @@ impl Stages<'_> {
             let builds = if seeds == builds.seeds {
                 builds
             } else {
-                if block.stage == Stage::Second {
+                if stage == Stage::Second {
                     let benchmarks = block.benchmarks.len();
                     self.observer.compare_event(Event::Confirming { benchmarks, seeds: &seeds });
                 }
                 linked = runner.link(versions, &block.benchmarks, seeds)?;
-                runner.record_builds(&mut experiment, block.stage, &linked)?;
+                runner.record_builds(&mut experiment, stage, &linked)?;
                 &linked
             };
             self.measure_block(&experiment, &block, builds, outcome)?;
@@ -132,9 +148,9 @@ impl Stages<'_> {
         let Self { runner, versions, .. } = *self;
         warning::warn_of_addresses(builds, &block.benchmarks, &mut outcome.warnings)?;
         let before = MachineState::now();
-        let mut provisional = Provisional::new(self, experiment.id, block.stage);
+        let mut provisional = Provisional::new(self, experiment.id, block.extent.stage);
         let measured = &mut |benchmark: &Benchmark| provisional.measured(benchmark);
-        runner.measure(experiment, block.stage, versions, builds, &block.benchmarks, measured)?;
+        runner.measure(experiment, block.extent, versions, builds, &block.benchmarks, measured)?;
         provisional.send()?;
         outcome.add_disturbances(MachineState::now().disturbances_since(&before));
         Ok(())
@@ -156,8 +172,9 @@ impl Stages<'_> {
             Some(budget) if started => {
                 let candidates = undecided.iter().zip(&next);
                 budget.best(candidates.map(|(one, next)| {
-                    let from = if next.stage == Stage::First { one.builds } else { 0 };
-                    (one.benchmark, next.builds - from, one.chance())
+                    let from = if next.stage == Stage::First { one.executions } else { 0 };
+                    let executions = self.executions_of(one.benchmark, next.builds, next.repeats);
+                    (one.benchmark, executions.saturating_sub(from), one.chance)
                 }))
             }
             _ => None,
@@ -178,8 +195,15 @@ impl Stages<'_> {
         }
         *undecided = left;
         let benchmarks: Vec<Benchmark> = taken.iter().map(|one| one.benchmark.clone()).collect();
-        let Next { stage, builds, .. } = place;
-        (!taken.is_empty()).then_some(Block { stage, benchmarks, builds, undecided: taken })
+        let Next { stage, builds, repeats, .. } = place;
+        let extent = Extent { stage, repeats };
+        (!taken.is_empty()).then_some(Block { extent, benchmarks, builds, undecided: taken })
+    }
+
+    /// The number of executions of each version that these builds have.
+    fn executions_of(&self, benchmark: &Benchmark, builds: u32, repeats: u32) -> u32 {
+        let (planned, _) = self.runner.executions(benchmark);
+        builds.saturating_mul(repeats).saturating_mul(planned)
     }
 
     fn next(&self, one: &Undecided<'_>, has_budget: bool) -> Next {
@@ -190,7 +214,7 @@ impl Stages<'_> {
             (Stage::First, analyses.after(one.builds).unwrap_or(analyses.most))
         };
         let waits = has_budget && one.builds > 0;
-        Next { waits, magnitude: one.magnitude, stage, builds }
+        Next { waits, magnitude: one.magnitude, stage, builds, repeats: one.repeats }
     }
 
     /// The benchmarks that are undecided after a block: none after the second stage, which is
@@ -202,7 +226,8 @@ impl Stages<'_> {
         pending: usize,
     ) -> Result<Vec<Undecided<'u>>> {
         let Self { runner, verdicts, .. } = *self;
-        if block.stage == Stage::Second && !self.observer.shows_provisional() {
+        let Extent { stage, repeats } = block.extent;
+        if stage == Stage::Second && !self.observer.shows_provisional() {
             return Ok(Vec::new());
         }
         let benchmarks = &block.benchmarks;
@@ -211,40 +236,73 @@ impl Stages<'_> {
         for row in &rows {
             debug!(metric = ?row.metric, builds = block.builds, "{}: {:?}", row.benchmark, row.progress);
             let of_metric = progress.entry(row.benchmark.clone()).or_default();
-            if block.stage == Stage::First {
-                *of_metric = of_metric.combine(self.if_worthwhile(row.progress));
+            if stage == Stage::First {
+                let most = self.most_repeats(&row.benchmark, block.builds);
+                *of_metric = of_metric.combine(self.if_worthwhile(row.progress, most));
             }
         }
         for row in &mut rows {
             row.progress = progress.get(&row.benchmark).copied().unwrap_or_default();
         }
         self.observer.compare_event(Event::Decided(&rows));
-        if block.stage == Stage::Second {
+        if stage == Stage::Second {
             return Ok(Vec::new());
         }
         let (builds, decided) = (block.builds, block.undecided.len());
         let after = block.undecided.into_iter().filter_map(|one| {
             let progress = progress.get(one.benchmark).copied().unwrap_or_default();
-            let goes_on = progress != Progress::Ended;
-            goes_on.then_some(Undecided { builds, progress, ..one })
+            let executions = self.executions_of(one.benchmark, builds, repeats);
+            let (more, chance) = match progress {
+                Progress::Ended => return None,
+                Progress::Flagged { .. } => (1, 1.0),
+                Progress::Open(outlook) => {
+                    let most = self.most_repeats(one.benchmark, builds);
+                    outlook.next(most).unwrap_or((1, outlook.chance()))
+                }
+            };
+            let repeats = repeats * more;
+            Some(Undecided { builds, repeats, executions, progress, chance, ..one })
         });
         let after: Vec<Undecided<'_>> = after.collect();
         let undecided = after.len();
-        self.observer.compare_event(Event::Analysed { builds, decided, undecided });
+        let repeated = after.iter().filter(|one| one.repeats > repeats);
+        let executions =
+            repeated.map(|one| self.executions_of(one.benchmark, 1, one.repeats)).max();
+        self.observer.compare_event(Event::Analysed { builds, decided, undecided, executions });
         Ok(after)
     }
 
     /// The next step in one metric: continues only if the next interim analysis is likely enough to
-    /// decide, or the stopping rule demands it.
-    fn if_worthwhile(&self, progress: Progress) -> Progress {
+    /// decide with at most so many times as many executions, or the stopping rule demands it.
+    fn if_worthwhile(&self, progress: Progress, most_repeats: u32) -> Progress {
         match progress {
-            Progress::Open { chance }
-                if self.stopping == StoppingRule::Usual && chance < WORTHWHILE =>
+            Progress::Open(outlook)
+                if self.stopping == StoppingRule::Usual && outlook.next(most_repeats).is_none() =>
             {
                 Progress::Ended
             }
             other => other,
         }
+    }
+
+    /// The most times as many executions of each build that a benchmark may get after an analysis of so many builds. Only after
+    /// the first one, which is then known by its executions; and without a budget no more than take half a minute, since the
+    /// benchmark may still be undecided then.
+    fn most_repeats(&self, benchmark: &Benchmark, builds: u32) -> u32 {
+        const LONGEST: Duration = Duration::from_secs(30);
+        let analyses = self.runner.interim_analyses(benchmark);
+        let (_, most) = self.runner.executions(benchmark);
+        if builds > analyses.first {
+            return 1;
+        }
+        if self.stopping != StoppingRule::Usual {
+            return most;
+        }
+        let times = self.versions.iter().map(|one| self.runner.execution_time(one, benchmark));
+        let Some(pair) = times.sum::<Option<Duration>>() else { return 1 };
+        let all = pair.saturating_mul(self.executions_of(benchmark, analyses.most, 1));
+        let fit = LONGEST.as_nanos() / all.as_nanos().max(1);
+        most.min(u32::try_from(fit).unwrap_or(u32::MAX)).max(1)
     }
 
     /// The disturbance by other processes, if they took the CPU from many executions. Unknown where no CPU is left for
@@ -265,16 +323,6 @@ impl Stages<'_> {
 /// The magnitude of the time of an execution: 0 below two seconds, and one more for each factor of eight.
 fn magnitude(time: Duration) -> u32 {
     (time.as_secs() / 2).checked_ilog(8).map_or(0, |power| power + 1)
-}
-
-impl Undecided<'_> {
-    /// The probability that the next measurements decide the benchmark.
-    fn chance(&self) -> f64 {
-        match self.progress {
-            Progress::Open { chance } => chance,
-            Progress::Flagged { .. } | Progress::Ended => 1.0,
-        }
-    }
 }
 
 /// Sends what the measurements of a block show so far, if that is shown to anybody.
@@ -331,8 +379,8 @@ struct Budget<'s> {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct TimeSpent {
     time: Duration,
-    /// The number of executed builds of each version.
-    builds: u32,
+    /// The number of executions of each version.
+    executions: u32,
 }
 
 impl<'s> Budget<'s> {
@@ -357,8 +405,8 @@ impl<'s> Budget<'s> {
     }
 
     /// The index of the candidate with the highest probability of a decision per second, among
-    /// those that the remaining time suffices for. A candidate is a benchmark, the number of builds
-    /// to measure next, and the probability that these decide it.
+    /// those that the remaining time suffices for. A candidate is a benchmark, the number of executions
+    /// of each version to measure next, and the probability that these decide it.
     pub fn best<'b>(
         &self,
         candidates: impl Iterator<Item = (&'b Benchmark, u32, f64)>,
@@ -366,9 +414,9 @@ impl<'s> Budget<'s> {
         let spent: Duration = self.spent.values().map(|one| one.time).sum();
         let left = self.limit.saturating_sub(spent);
         let mut best: Option<(usize, f64)> = None;
-        for (index, (benchmark, builds, chance)) in candidates.enumerate() {
+        for (index, (benchmark, executions, chance)) in candidates.enumerate() {
             let known = self.spent.get(benchmark).copied().unwrap_or_default();
-            let time = known.per_build().saturating_mul(builds);
+            let time = known.per_execution().saturating_mul(executions);
             let rate = chance / time.as_secs_f64().max(f64::MIN_POSITIVE);
             if time <= left && best.is_none_or(|(_, so_far)| rate > so_far) {
                 best = Some((index, rate));
@@ -392,15 +440,13 @@ impl TimeSpent {
             };
             Some(execution.own_wall() / at_once)
         };
-        let mut builds: Vec<_> = rows.iter().map(|row| (row.slot.stage, row.slot.seed)).collect();
-        builds.sort_unstable();
-        builds.dedup();
-        let builds = u32::try_from(builds.len()).unwrap_or(u32::MAX);
-        Self { time: rows.iter().filter_map(time).sum(), builds }
+        let of_both = rows.iter().map(|row| (row.slot.stage, row.slot.seed, row.slot.round));
+        let executions = u32::try_from(of_both.collect::<HashSet<_>>().len()).unwrap_or(u32::MAX);
+        Self { time: rows.iter().filter_map(time).sum(), executions }
     }
 
-    fn per_build(self) -> Duration {
-        self.time / self.builds.max(1)
+    fn per_execution(self) -> Duration {
+        self.time / self.executions.max(1)
     }
 }
 
@@ -418,7 +464,10 @@ mod tests {
         let lengths = [0, 110, 1_999, 2_000, 15_999, 16_000, 127_999, 128_000];
         assert_eq!(lengths.map(of_length), [0, 0, 0, 1, 1, 2, 2, 3]);
 
-        let next = |magnitude, stage, builds| Next { waits: false, magnitude, stage, builds };
+        let next = |magnitude, stage, builds| {
+            let (waits, repeats) = (false, 1);
+            Next { waits, magnitude, stage, builds, repeats }
+        };
         let order =
             [next(0, Stage::First, 20), next(0, Stage::Second, 6), next(1, Stage::First, 5)];
         assert!(order.is_sorted());
@@ -432,7 +481,7 @@ mod tests {
         let limit = Duration::from_secs(seconds);
         let mut budget = Budget::new(store, store.begin(&plan).unwrap(), limit, 1);
         for (id, time) in spent {
-            let spent = TimeSpent { time: Duration::from_secs(*time), builds: 10 };
+            let spent = TimeSpent { time: Duration::from_secs(*time), executions: 10 };
             budget.spent.insert(benchmark(id), spent);
         }
         budget

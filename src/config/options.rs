@@ -70,7 +70,7 @@ pub struct SamplingOptions {
     #[arg(short = 'l', long, value_name = "L", value_parser = values::builds)]
     #[serde(deserialize_with = "key::builds")]
     pub builds: Option<InterimAnalyses>,
-    /// Number of executions of each build [default: 1 to compare, 2 to run]
+    /// Number of executions of each build [default: 1 to compare, up to 5 after the first analysis; 2 to run]
     #[arg(short = 'm', long, value_name = "M", value_parser = values::count)]
     #[serde(deserialize_with = "key::count")]
     pub executions: Option<u32>,
@@ -82,7 +82,7 @@ pub struct SamplingOptions {
     #[arg(skip)]
     #[serde(deserialize_with = "key::time")]
     pub warm_up: Option<Duration>,
-    /// Minimum duration of each measurement [default: 1ms interleaved, 5ms sequential]
+    /// Minimum duration of each measurement [default: 300us interleaved, 5ms sequential]
     #[arg(skip)]
     #[serde(deserialize_with = "key::time")]
     pub min_time: Option<Duration>,

@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use rbench_stats::outlook::MOST_REPEATS;
 use serde::Serialize;
 
 use super::{
@@ -20,6 +21,8 @@ pub struct SamplingConfig {
     pub interim_analyses: InterimAnalyses,
     /// m: executions of each build.
     pub executions: u32,
+    /// The most times as many executions of each build after the first analysis: 1 if the user chose their number.
+    pub most_repeats: u32,
     /// n: measurements in an execution.
     pub measurements: u32,
     /// The duration of the warm-up before the first measurement.
@@ -122,6 +125,7 @@ impl SamplingConfig {
         Self {
             interim_analyses: analyses,
             executions,
+            most_repeats: MOST_REPEATS,
             measurements,
             warm_up,
             min_time,
@@ -139,6 +143,7 @@ impl SamplingConfig {
                 analyses
             },
             executions: options.executions.unwrap_or(default.executions),
+            most_repeats: options.executions.map_or(default.most_repeats, |_| 1),
             measurements: options.measurements.unwrap_or(default.measurements),
             warm_up: options.warm_up.unwrap_or(default.warm_up),
             min_time: options.min_time.unwrap_or(default.min_time),
@@ -251,14 +256,16 @@ impl SamplingConfigs {
     /// variance is between them.
     pub fn for_program(&self, benchmark: &Benchmark, run: Option<Duration>) -> SamplingConfig {
         let mut options = self.options_of(benchmark);
-        if let Purpose::Comparison { .. } = self.purpose {
-            options.executions =
-                options.executions.or_else(|| Some(in_a_second(run?, MOST_OF_PROGRAM, 1)));
-        }
         if !options.requests_measurements() {
             options.measurements = Some(1);
         }
-        SamplingConfig::resolve(options, self.purpose)
+        let mut sampling = SamplingConfig::resolve(options, self.purpose);
+        if let (Purpose::Comparison { .. }, None, Some(run)) =
+            (self.purpose, options.executions, run)
+        {
+            sampling.executions = in_a_second(run, MOST_OF_PROGRAM, 1);
+        }
+        sampling
     }
 
     /// True if the user chose the number of measurements of a benchmark.

@@ -52,8 +52,8 @@ impl Observer for Console {
             }
             Event::Provisional(rows) => self.change_live(|live| live.measured(rows)),
             Event::Decided(rows) => self.change_live(|live| live.decided(rows)),
-            Event::Analysed { builds, decided, undecided } => {
-                self.step(&analysis_line(builds, decided, undecided));
+            Event::Analysed { builds, decided, undecided, executions } => {
+                self.step(&analysis_line(builds, decided, undecided, executions));
             }
             Event::Confirming { benchmarks, seeds } => confirmation(self, benchmarks, seeds),
             Event::Auditing { measured, skipped } => {
@@ -184,15 +184,24 @@ pub fn finished(console: &Console, start: SystemTime, exit: Exit) {
 }
 
 /// `after 5 builds: 3 of 19 benchmarks are measured further`: undecided, or to be confirmed. A benchmark that is not may be
-/// inconclusive, if it has as many builds as were requested.
-fn analysis_line(builds: u32, analysed: usize, undecided: usize) -> String {
+/// inconclusive, if it has as many builds as were requested. Noisy ones get more `executions` of each build.
+fn analysis_line(
+    builds: u32,
+    analysed: usize,
+    undecided: usize,
+    executions: Option<u32>,
+) -> String {
     let all = count(analysed, "benchmark");
     let (number, verb) = match undecided {
         0 => ("none".to_owned(), "is"),
         1 => ("1".to_owned(), "is"),
         some => (some.to_string(), "are"),
     };
-    format!("after {}: {number} of {all} {verb} measured further", count(builds as usize, "build"))
+    let more = executions.map_or(String::new(), |most| {
+        format!(", noisy ones by up to {} of each build", count(most as usize, "execution"))
+    });
+    let builds = count(builds as usize, "build");
+    format!("after {builds}: {number} of {all} {verb} measured further{more}")
 }
 
 /// Prints that benchmarks whose counts vary within a version are counted in more layouts and
@@ -233,16 +242,20 @@ mod tests {
     #[test]
     fn analysis_line_counts_undecided_benchmarks() {
         assert_eq!(
-            analysis_line(5, 19, 0),
+            analysis_line(5, 19, 0, None),
             "after 5 builds: none of 19 benchmarks is measured further"
         );
         assert_eq!(
-            analysis_line(10, 3, 1),
+            analysis_line(10, 3, 1, None),
             "after 10 builds: 1 of 3 benchmarks is measured further"
         );
         assert_eq!(
-            analysis_line(5, 19, 19),
+            analysis_line(5, 19, 19, None),
             "after 5 builds: 19 of 19 benchmarks are measured further"
+        );
+        assert_eq!(
+            analysis_line(5, 19, 2, Some(4)),
+            "after 5 builds: 2 of 19 benchmarks are measured further, noisy ones by up to 4 executions of each build"
         );
     }
 

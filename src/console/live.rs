@@ -59,7 +59,7 @@ impl LiveTable {
         for row in rows {
             let state = match row.progress {
                 Progress::Ended => State::Decided(VerdictKind::new(&row.verdict)),
-                Progress::Open { .. } => State::Provisional,
+                Progress::Open(_) => State::Provisional,
                 Progress::Flagged { .. } => State::Flagged,
             };
             let Some(of_benchmark) = self.rows.get_mut(&row.benchmark) else { continue };
@@ -136,6 +136,7 @@ impl LiveRow {
 #[cfg(test)]
 mod tests {
     use anstream::adapter::strip_str;
+    use rbench_stats::outlook::Outlook;
 
     use super::*;
     use crate::model::Name;
@@ -183,7 +184,7 @@ mod tests {
         ");
         table.decided(&[
             decided("a", Progress::Flagged { builds: 6 }),
-            decided("b", Progress::Open { chance: 0.5 }),
+            decided("b", Progress::Open(Outlook::default())),
             decided("c", Progress::Ended),
         ]);
         insta::assert_snapshot!(text(&table, 10).join("\n"), @r"

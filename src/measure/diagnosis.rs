@@ -149,8 +149,13 @@ impl Runner<'_> {
         DiagnosedBenchmark { versions, builds, benchmark }: DiagnosedBenchmark<'_>,
     ) -> Result<()> {
         let wanted = std::slice::from_ref(benchmark);
-        let steps =
-            self.steps(&experiment.identity, Stage::First, versions, builds.seeds.len(), wanted);
+        let steps = self.steps(
+            &experiment.identity,
+            Stage::First.into(),
+            versions,
+            builds.seeds.len(),
+            wanted,
+        );
         let measuring = Measuring::alone(experiment, builds);
         let mut subject = self.subject(versions, builds, benchmark)?;
         self.expect_what_is_known(&mut subject, experiment, Stage::First, false)?;

@@ -42,7 +42,7 @@ pub use listing::{ListedTarget, Listing};
 pub use plan::Outline;
 pub use probe::Trial;
 pub use resume::StartedExperiment;
-pub use run::WentFirst;
+pub use run::{Extent, WentFirst};
 pub use runner::{Observer, Runner};
 pub use sampling::TimeProfiles;
 pub use settings::ExperimentSettings;

@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use super::{ListedTarget, ListedVersion, Runner};
 use crate::{
-    config::MeasurementSettings,
+    config::{MeasurementSettings, SamplingConfig},
     harness::Harness,
     machine::this_machine,
     model::{
@@ -241,6 +241,12 @@ impl Runner<'_> {
     /// The numbers of builds after which a benchmark gets a verdict.
     pub fn interim_analyses(&self, benchmark: &Benchmark) -> InterimAnalyses {
         self.sampling(benchmark).interim_analyses
+    }
+
+    /// The planned number of executions of each build, and the most times as many that it may have after the first analysis.
+    pub fn executions(&self, benchmark: &Benchmark) -> (u32, u32) {
+        let SamplingConfig { executions, most_repeats, .. } = self.sampling(benchmark);
+        (executions, most_repeats)
     }
 
     /// The seed of the first stage of an experiment with these versions: its layouts and the order

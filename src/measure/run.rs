@@ -35,6 +35,20 @@ use crate::{
 /// The part of the available memory that executions at the same time may need: files that they read stay in the rest.
 const MEMORY_SHARE: u64 = 2;
 
+/// The part of an experiment that is measured next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extent {
+    pub stage: Stage,
+    /// How many times as many executions of each build as planned.
+    pub repeats: u32,
+}
+
+impl From<Stage> for Extent {
+    fn from(stage: Stage) -> Self {
+        Self { stage, repeats: 1 }
+    }
+}
+
 impl Runner<'_> {
     /// Measures benchmarks that all versions have, interleaved over the builds. Results of an
     /// earlier interim analysis or run are not measured again. A benchmark that fails or skips
@@ -44,7 +58,7 @@ impl Runner<'_> {
     pub fn measure(
         &self,
         experiment: &StartedExperiment,
-        stage: Stage,
+        Extent { stage, repeats }: Extent,
         versions: &[ListedVersion],
         builds: &Builds,
         benchmarks: &[Benchmark],
@@ -53,7 +67,7 @@ impl Runner<'_> {
         let (identity, count) = (&experiment.identity, builds.seeds.len());
         let _phase =
             info_span!("measure", ?stage, benchmarks = benchmarks.len(), builds = count).entered();
-        let all = self.steps(identity, stage, versions, count, benchmarks);
+        let all = self.steps(identity, Extent { stage, repeats }, versions, count, benchmarks);
         let support = self.interleaving_support(versions)?;
         let mut subjects: Vec<Subject<'_>> = Vec::with_capacity(benchmarks.len());
         for benchmark in benchmarks {
@@ -254,14 +268,16 @@ impl Runner<'_> {
     pub(super) fn steps(
         &self,
         identity: &str,
-        stage: Stage,
+        Extent { stage, repeats }: Extent,
         versions: &[ListedVersion],
         builds: usize,
         benchmarks: &[Benchmark],
     ) -> Vec<Step> {
         let sampling: Vec<SamplingConfig> =
             benchmarks.iter().map(|benchmark| self.sampling(benchmark)).collect();
-        let rounds = sampling.iter().map(|sampling| sampling.executions as usize).max();
+        let executions =
+            |sampling: &SamplingConfig| sampling.executions.saturating_mul(repeats) as usize;
+        let rounds = sampling.iter().map(executions).max();
         let seed = stage_seed(self.seed(versions), identity, stage);
         let mut steps = Vec::new();
         let mut from = 0;
@@ -279,7 +295,7 @@ impl Runner<'_> {
                 let sampling = sampling[step.benchmark];
                 let has_build =
                     stage == Stage::Second || step.build < sampling.interim_analyses.most as usize;
-                has_build && step.round < sampling.executions as usize
+                has_build && step.round < executions(&sampling)
             }));
             from = to;
         }
@@ -490,7 +506,7 @@ impl Runner<'_> {
         benchmarks: &[Benchmark],
     ) -> WentFirst {
         let seeds = self.first_seeds(versions, benchmarks);
-        let steps = self.steps(identity, Stage::First, versions, seeds.len(), benchmarks);
+        let steps = self.steps(identity, Stage::First.into(), versions, seeds.len(), benchmarks);
         steps
             .into_iter()
             .filter_map(|step| {

@@ -31,18 +31,22 @@ pub struct BuildSelection<'s> {
     pub stage: Stage,
     /// The layout seeds of the selected builds; `None` selects every build of the stage.
     pub seeds: Option<&'s [LayoutSeed]>,
+    /// The number of executions of each build, the first ones; `None` selects all of them.
+    pub rounds: Option<u32>,
 }
 
 impl BuildSelection<'_> {
-    /// True if an execution in this slot ran one of the selected builds.
+    /// True if an execution in this slot is one of the selected ones.
     pub(super) fn have(&self, slot: &Slot) -> bool {
-        slot.stage == self.stage && self.seeds.is_none_or(|seeds| seeds.contains(&slot.seed))
+        slot.stage == self.stage
+            && self.seeds.is_none_or(|seeds| seeds.contains(&slot.seed))
+            && self.rounds.is_none_or(|rounds| slot.round < rounds)
     }
 }
 
 impl From<Stage> for BuildSelection<'_> {
     fn from(stage: Stage) -> Self {
-        Self { stage, seeds: None }
+        Self { stage, seeds: None, rounds: None }
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use rbench_stats::{AlphaSpending, Analysis, Criteria};
+use rbench_stats::{AlphaSpending, Analysis, Criteria, outlook::Outlook};
 
 use super::{
     benchmark::{BenchmarkResults, BuildSelection},
@@ -18,6 +18,8 @@ pub(super) struct DoneAnalyses {
     seeds: Vec<LayoutSeed>,
     /// The number of builds in each completed analysis.
     build_counts: Vec<usize>,
+    /// The planned number of executions of each build.
+    rounds: u32,
 }
 
 impl DoneAnalyses {
@@ -30,7 +32,10 @@ impl DoneAnalyses {
     /// so does a first analysis that was never completed.
     pub(super) fn builds(&self, index: usize) -> BuildSelection<'_> {
         let seeds = self.build_counts.get(index).map(|count| &self.seeds[..*count]);
-        BuildSelection { stage: Stage::First, seeds }
+        // Only after the first analysis do builds get more executions, those of the first analysis too. What it said must not
+        // depend on them: that would be another analysis at its error rates.
+        let rounds = (index == 0 && !self.planned.is_fixed()).then_some(self.rounds);
+        BuildSelection { stage: Stage::First, seeds, rounds }
     }
 }
 
@@ -40,9 +45,11 @@ impl BenchmarkResults<'_> {
     pub(super) fn interim_analyses(&self, versions: [VersionRef; 2]) -> DoneAnalyses {
         let plan = &self.results.experiments[versions[0].experiment].plan;
         let own = plan.benchmarks.iter().find(|planned| planned.benchmark == self.benchmark);
-        let planned = own.map_or(plan.sample_sizes, |own| own.sample_sizes).interim_analyses();
+        let sizes = own.map_or(plan.sample_sizes, |own| own.sample_sizes);
+        let planned = sizes.interim_analyses();
+        let rounds = u32::try_from(sizes.executions).unwrap_or(u32::MAX);
         if planned.is_fixed() {
-            return DoneAnalyses { planned, seeds: Vec::new(), build_counts: Vec::new() };
+            return DoneAnalyses { planned, seeds: Vec::new(), build_counts: Vec::new(), rounds };
         }
         let seeds = LayoutSeed::list(plan.first_stage_seed(), planned.most);
         let executed = versions.map(|place| -> HashSet<LayoutSeed> {
@@ -52,7 +59,7 @@ impl BenchmarkResults<'_> {
         let complete = seeds.iter().take_while(|seed| is_executed(seed)).count();
         let build_counts = planned.builds().map(|builds| builds as usize);
         let build_counts = build_counts.take_while(|builds| *builds <= complete).collect();
-        DoneAnalyses { planned, seeds, build_counts }
+        DoneAnalyses { planned, seeds, build_counts, rounds }
     }
 }
 
@@ -62,11 +69,8 @@ pub enum Progress {
     /// None: the benchmark is decided, or no analysis is left.
     #[default]
     Ended,
-    Open {
-        /// The probability that a later analysis decides the benchmark: the highest among those
-        /// left.
-        chance: f64,
-    },
+    /// Later analyses, which may decide the benchmark.
+    Open(Outlook),
     /// A second stage, on fresh builds.
     Flagged { builds: usize },
 }
@@ -78,10 +82,8 @@ impl Progress {
     pub fn combine(self, other: Self) -> Self {
         match (self, other) {
             (Self::Ended, one) | (one, Self::Ended) => one,
-            (Self::Open { chance: one }, Self::Open { chance: other }) => {
-                Self::Open { chance: one.max(other) }
-            }
-            (Self::Open { chance }, _) | (_, Self::Open { chance }) => Self::Open { chance },
+            (Self::Open(one), Self::Open(other)) => Self::Open(one.combine(other)),
+            (Self::Open(outlook), _) | (_, Self::Open(outlook)) => Self::Open(outlook),
             (Self::Flagged { builds: one }, Self::Flagged { builds: other }) => {
                 Self::Flagged { builds: one.max(other) }
             }
@@ -109,11 +111,13 @@ impl Progress {
                 Self::Flagged { builds }
             });
         }
+        if is_last {
+            return Self::Ended;
+        }
         let left = analyses.planned.builds().enumerate().skip(analyses.count());
-        let chances = left.map(|(index, builds)| {
-            let rates = AlphaSpending::at_analysis(criteria, index, all);
-            last.chance_to_be_decided(builds as usize, rates, criteria)
+        let left = left.map(|(index, builds)| {
+            (builds as usize, AlphaSpending::at_analysis(criteria, index, all))
         });
-        chances.reduce(f64::max).map_or(Self::Ended, |chance| Self::Open { chance })
+        Self::Open(Outlook::new(last, left, criteria))
     }
 }

@@ -109,6 +109,11 @@ impl<'s> Filling<'s> {
     /// Measures some builds of the first stage, interleaved and in the order of the interim
     /// analyses: the head takes longer by the relative `change` ± `spread`.
     pub fn measure_builds(&self, builds: Range<usize>, change: f64, spread: f64) {
+        self.measure_round(0, builds, change, spread);
+    }
+
+    /// The same in one round of their executions.
+    pub fn measure_round(&self, round: u32, builds: Range<usize>, change: f64, spread: f64) {
         let most = u32::try_from(builds.end).unwrap();
         let seeds = LayoutSeed::list(plan(&["base", "head"], "key").first_stage_seed(), most);
         for (number, seed) in seeds.into_iter().enumerate().skip(builds.start) {
@@ -122,7 +127,7 @@ impl<'s> Filling<'s> {
                     iterations: vec![1],
                     resolution: 0.0,
                 };
-                let slot = Slot { version, stage: Stage::First, round: 0, seed };
+                let slot = Slot { version, stage: Stage::First, round, seed };
                 let execution = execution(vec![series]);
                 self.store
                     .record_execution(self.id, &benchmark("a"), slot, Ok(&execution))

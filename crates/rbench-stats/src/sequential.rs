@@ -23,9 +23,6 @@ const SECOND_STAGE_POWER: f64 = 0.95;
 /// The probability that builds do not vary more than assumed.
 const ASSURANCE: f64 = 0.80;
 
-/// A benchmark is measured further if the next analysis decides it with at least this probability.
-pub const WORTHWHILE: f64 = 0.395;
-
 impl Assessment {
     /// The probability that an analysis of `next_builds` builds at these rates calls the benchmark unchanged or flags
     /// it, if its true change is the present estimate.
@@ -34,15 +31,13 @@ impl Assessment {
     /// builds are new.
     pub fn chance_to_be_decided(&self, next_builds: usize, rates: AlphaSpending) -> f64 {
         let comparison = &self.comparison;
-        let builds = comparison.builds[0].min(comparison.builds[1]) as f64;
+        let builds = self.builds();
         let next = next_builds as f64;
         if next <= builds {
             return 0.0;
         }
+        let (next_error, next_freedom) = self.next_error(next_builds, 1);
         let freedom = comparison.freedom;
-        let next_freedom = freedom * (next - 1.0) / (builds - 1.0);
-        let next_error = (comparison.standard_error * (builds / next).sqrt())
-            .max(comparison.least_standard_error());
         let step = comparison.standard_error * ((next - builds) / next).sqrt();
         let estimate = comparison.log_change.abs();
         // P(next estimate <= bound).
@@ -59,6 +54,36 @@ impl Assessment {
         let outside = t_quantile(1.0 - rates.flag / 2.0, next_freedom) * next_error;
         let flagged = 1.0 - below(outside) + below(-outside);
         (unchanged + flagged).min(1.0)
+    }
+
+    /// The probability that an analysis of so many builds, with `repeats` times as many executions of each, calls the benchmark
+    /// unchanged if it is.
+    pub(super) fn power_if_unchanged(
+        &self,
+        next_builds: usize,
+        repeats: u32,
+        rates: AlphaSpending,
+    ) -> f64 {
+        let (error, freedom) = self.next_error(next_builds, repeats);
+        let most = self.min_effect.ln_1p() / error - t_quantile(1.0 - rates.equivalence, freedom);
+        (1.0 - 2.0 * t_survival(most, freedom)).max(0.0)
+    }
+
+    /// The standard error of the change in a later analysis, and its degrees of freedom.
+    ///
+    /// Of `l` builds, it has `l'` with `r` times as many executions: `√(l / r l')` of the present error. With one execution of
+    /// each build, the variance between executions is not known apart from that between builds. Both builds of a pair have the
+    /// same layout, so it is taken to be all of it.
+    fn next_error(&self, next_builds: usize, repeats: u32) -> (f64, f64) {
+        let comparison = &self.comparison;
+        let (builds, next) = (self.builds(), next_builds as f64);
+        let error = comparison.standard_error * (builds / (next * f64::from(repeats))).sqrt();
+        let freedom = comparison.freedom * (next - 1.0) / (builds - 1.0);
+        (error.max(comparison.least_standard_error()), freedom)
+    }
+
+    fn builds(&self) -> f64 {
+        self.comparison.builds[0].min(self.comparison.builds[1]) as f64
     }
 
     /// The number of fresh builds that confirm a flagged change in a comparison of this number of benchmarks: the
@@ -109,12 +134,12 @@ pub(super) fn fewest_builds(effect: f64, deviation: f64, alpha: f64, most: usize
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use super::*;
     use crate::{Estimator, Measurements, Metric, Pairing, Summary};
 
     /// An analysis of builds whose changes are `percent` ± `spread` percent.
-    fn assessment(builds: u64, percent: f64, spread: f64) -> Assessment {
+    pub fn assessment(builds: u64, percent: f64, spread: f64) -> Assessment {
         let version = |is_head: bool| {
             let value = |build: u64| {
                 let sign = if build.is_multiple_of(2) { 1.0 } else { -1.0 };

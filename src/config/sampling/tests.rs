@@ -92,6 +92,7 @@ fn sampling_flag_overrides_benchmark_table_and_experiment() {
     let expected = SamplingConfig {
         interim_analyses: InterimAnalyses::fixed(20),
         executions: 1,
+        most_repeats: 1,
         measurements: 10,
         warm_up: Duration::from_millis(9),
         min_time: Duration::from_millis(2),
@@ -101,6 +102,21 @@ fn sampling_flag_overrides_benchmark_table_and_experiment() {
     let other = configs.for_benchmark(&benchmark("t", "fast"));
     assert_eq!((other.interim_analyses, other.executions), (InterimAnalyses::fixed(6), 1));
     assert_eq!(other.warm_up, Duration::from_millis(10));
+}
+
+#[test]
+fn requested_executions_are_never_repeated() {
+    let comparison = comparison(Mode::Interleaved, StoppingRule::Usual);
+    let of = |file: &BenchToml, executions: Option<u32>| {
+        let flags = SamplingOptions { executions, ..no_options() };
+        let configs = SamplingConfigs::resolve(file, flags, comparison);
+        let of_program = configs.for_program(&benchmark("t", "a"), Some(Duration::ZERO));
+        [configs.for_benchmark(&benchmark("t", "a")), of_program]
+            .map(|sampling| (sampling.executions, sampling.most_repeats))
+    };
+    assert_eq!(of(&file("").unwrap(), None), [(1, 5), (4, 5)]);
+    assert_eq!(of(&file("").unwrap(), Some(2)), [(2, 1); 2]);
+    assert_eq!(of(&file("[experiment]\nexecutions = 3\n").unwrap(), None), [(3, 1); 2]);
 }
 
 #[test]

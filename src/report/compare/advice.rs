@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use rbench_stats::diagnosis::two_groups;
+use rbench_stats::{Summary, diagnosis::two_groups};
 
 use super::{
     ComparisonReport, is_compiled,
@@ -333,8 +333,23 @@ impl ComparisonReport {
             options.extend(ids.into_iter().map(|id| ("filter", Some(id))));
         }
         options.push((flag, Some(number.as_str())));
+        let executions = self.more_executions(lacking);
+        if let (Repetition::Builds, Some(number)) = (most.what, &executions) {
+            options.push(("executions", Some(number.as_str())));
+        }
         let command = self.suggest_of_both("compare", &options);
         Some(Step { command, purpose })
+    }
+
+    /// The most executions of a build that one of these rows got, if these are more than planned: what more builds show is known
+    /// for this number, and a fixed number of builds has as many executions as planned.
+    fn more_executions(&self, lacking: &[(&DecidedRow, Advice)]) -> Option<String> {
+        let stages = lacking.iter().filter_map(|(row, _)| row.decisive());
+        let builds = stages.flat_map(|stage| stage.summaries.iter().flat_map(Summary::builds));
+        let most = builds.map(|build| build.executions).max()?;
+        let stored = self.outcome.stored.iter();
+        let planned = stored.map(|experiment| experiment.sample_sizes.executions).max()?;
+        (most > planned).then(|| most.to_string())
     }
 }
 

@@ -53,7 +53,7 @@ impl Whole<'_> {
         let (stage, benchmarks) = (Stage::First, &self.benchmarks);
         let measured = self.runner.measure(
             &started,
-            stage,
+            stage.into(),
             self.versions,
             self.builds,
             benchmarks,

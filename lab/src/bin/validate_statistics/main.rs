@@ -2,7 +2,7 @@
 //! target.
 //!
 //! `cargo run --release -p lab --bin validate_statistics` prints it, in full precision (with `-- shapes` only those of changed
-//! shapes), and fails if a target is missed; a short form runs in the tests. The table depends on
+//! shapes, with `-- executions` those with more executions), and fails if a target is missed; a short form runs in the tests. The table depends on
 //! neither the number of threads nor their timing.
 
 #![expect(clippy::print_stdout, reason = "a program for people prints")]
@@ -31,9 +31,14 @@ mod year;
 
 fn main() -> ExitCode {
     let start = Instant::now();
-    let rows = if std::env::args().any(|argument| argument == "shapes") {
+    let part: Option<fn(&mut Sheet)> = match std::env::args().nth(1).as_deref() {
+        Some("shapes") => Some(shapes),
+        Some("executions") => Some(procedure::with_more_executions),
+        _ => None,
+    };
+    let rows = if let Some(part) = part {
         let mut sheet = Sheet::new(Precision::Full);
-        shapes(&mut sheet);
+        part(&mut sheet);
         sheet.rows
     } else {
         validate(Precision::Full)
@@ -97,6 +102,7 @@ fn validate(precision: Precision) -> Vec<Row> {
     changes::tied(&mut sheet);
     changes::found(&mut sheet);
     shapes(&mut sheet);
+    procedure::with_more_executions(&mut sheet);
     sheet.rows
 }
 

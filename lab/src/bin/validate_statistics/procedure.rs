@@ -4,7 +4,8 @@
 use cargo_rbench::model::{InterimAnalyses, Metric};
 use rbench_stats::{
     AlphaSpending, Analysis, Change, Criteria, Decider, Decision, Estimator, Measurements, Pairing,
-    Power, Random, Summary, Verdict, sequential::WORTHWHILE,
+    Power, Random, Summary, Verdict,
+    outlook::{MOST_REPEATS, Outlook},
 };
 
 use super::{
@@ -26,19 +27,23 @@ struct Pairs {
     deviation: f64,
 }
 
-/// The difference of the logarithms of one pair of builds.
+/// The difference of the logarithms of one pair of executions.
 #[derive(Clone, Copy)]
 pub struct Drawn {
     /// By the estimator.
     pub own: f64,
     /// By the mean of all measurements, if the estimator uses only the fastest.
     pub mean: Option<f64>,
+    /// The part of both that all executions of the pair of builds share.
+    pub of_builds: f64,
 }
 
 pub struct Decided {
     pub verdict: Verdict,
     /// Builds of each version, in both stages.
     pub builds: usize,
+    /// Executions of each build.
+    pub executions: usize,
     pub change: Change,
 }
 
@@ -54,81 +59,147 @@ pub struct FirstStage {
     /// The analysis that ended it.
     pub analysis: Analysis,
     pub builds: usize,
+    /// Executions of each build.
+    pub executions: usize,
     /// The estimate that sends it to the second stage, if one does.
     pub nominated_by: Option<Decider>,
 }
 
-/// Measures the first stage of a benchmark as `compare` does, with simulated pairs of builds.
-pub fn first_stage(
-    analyses: InterimAnalyses,
-    criteria: &Criteria,
-    mut draw: impl FnMut(usize) -> Vec<Drawn>,
-) -> Option<FirstStage> {
-    let all = analyses.count();
-    let mut pairs = Vec::new();
-    let mut first = None;
-    for (index, builds) in analyses.builds().enumerate() {
-        pairs.extend(draw(builds as usize - pairs.len()));
-        let analysis = analyse(&pairs, AlphaSpending::at_analysis(criteria, index, all), criteria)?;
-        let later = analyses.builds().enumerate().skip(index + 1);
-        let chance = later.map(|(index, builds)| {
-            let rates = AlphaSpending::at_analysis(criteria, index, all);
-            analysis.chance_to_be_decided(builds as usize, rates, criteria)
-        });
-        let ends = analysis.ends_first_stage(index + 1 == all, criteria);
-        let goes_on = !ends && chance.reduce(f64::max).is_some_and(|chance| chance >= WORTHWHILE);
-        first = Some((analysis, ends));
-        if !goes_on {
-            break;
-        }
-    }
-    let (analysis, ends) = first?;
-    let nominated_by = analysis.nominated_by(criteria).filter(|_| ends && criteria.confirm);
-    Some(FirstStage { analysis, builds: pairs.len(), nominated_by })
+/// How a benchmark is measured and decided.
+pub struct Procedure<'c> {
+    pub analyses: InterimAnalyses,
+    pub criteria: &'c Criteria,
+    /// The number of benchmarks that are decided together.
+    pub suite: usize,
+    /// The standard deviation of the differences of builds, which all executions of a pair of builds share.
+    pub between_builds: f64,
+    /// The most times as many executions of each build after the first analysis.
+    pub most_repeats: u32,
 }
 
-/// Measures and decides one of `suite` benchmarks as `compare` does, with simulated pairs of
-/// builds.
-pub fn compare(
-    analyses: InterimAnalyses,
-    criteria: &Criteria,
-    suite: usize,
-    draw: impl Fn(&mut Random) -> Drawn,
-    random: &mut Random,
-) -> Option<Decided> {
-    let mut draw = |count: usize| -> Vec<Drawn> { (0..count).map(|_| draw(random)).collect() };
-    let FirstStage { analysis: first, mut builds, nominated_by } =
-        first_stage(analyses, criteria, &mut draw)?;
-    let second = match nominated_by {
-        None => None,
-        Some(decider) => {
-            let fresh = if analyses.is_fixed() {
-                analyses.most as usize
-            } else {
-                first.assessment(decider).confirmation_builds(suite, criteria)
-            };
-            builds += fresh;
-            let rates = AlphaSpending::second_stage(criteria, analyses.count());
-            Some(analyse(&draw(fresh), rates, criteria)?)
+impl<'c> Procedure<'c> {
+    /// That of `compare`, for benchmarks whose differences vary between executions only.
+    pub const fn usual(criteria: &'c Criteria, suite: usize) -> Self {
+        let (analyses, between_builds, most_repeats) = (LOOKS, 0.0, MOST_REPEATS);
+        Self { analyses, criteria, suite, between_builds, most_repeats }
+    }
+
+    /// Measures the first stage of a benchmark as `compare` does. `draw` gives the difference of a pair of executions.
+    pub fn first_stage(
+        &self,
+        draw: impl Fn(&mut Random) -> Drawn,
+        random: &mut Random,
+    ) -> Option<FirstStage> {
+        let Self { analyses, criteria, .. } = *self;
+        let all = analyses.count();
+        let mut pairs: Vec<Vec<Drawn>> = Vec::new();
+        let mut executions = 1;
+        let mut first = None;
+        for (index, builds) in analyses.builds().enumerate() {
+            self.measure(&mut pairs, (builds as usize, executions), &draw, random);
+            let rates = AlphaSpending::at_analysis(criteria, index, all);
+            let analysis = analyse(&means(&pairs), rates, criteria)?;
+            let ends = analysis.ends_first_stage(index + 1 == all, criteria);
+            let later = analyses.builds().enumerate().skip(index + 1).map(|(index, builds)| {
+                (builds as usize, AlphaSpending::at_analysis(criteria, index, all))
+            });
+            let outlook = (!ends).then(|| Outlook::new(&analysis, later, criteria));
+            first = Some((analysis, ends));
+            let most = if index == 0 { self.most_repeats } else { 1 };
+            match outlook.and_then(|outlook| outlook.next(most)) {
+                Some((repeats, _)) => executions *= repeats as usize,
+                None => break,
+            }
         }
+        let (analysis, ends) = first?;
+        let nominated_by = analysis.nominated_by(criteria).filter(|_| ends && criteria.confirm);
+        let executions = pairs.first()?.len();
+        Some(FirstStage { analysis, builds: pairs.len(), executions, nominated_by })
+    }
+
+    /// Measures and decides a benchmark as `compare` does.
+    pub fn compare(
+        &self,
+        draw: impl Fn(&mut Random) -> Drawn,
+        random: &mut Random,
+    ) -> Option<Decided> {
+        let Self { analyses, criteria, suite, .. } = *self;
+        let FirstStage { analysis: first, mut builds, executions, nominated_by } =
+            self.first_stage(&draw, random)?;
+        let second = match nominated_by {
+            None => None,
+            Some(decider) => {
+                let fresh = if analyses.is_fixed() {
+                    analyses.most as usize
+                } else {
+                    first.assessment(decider).confirmation_builds(suite, criteria)
+                };
+                builds += fresh;
+                let mut pairs = Vec::new();
+                self.measure(&mut pairs, (fresh, executions), &draw, random);
+                let rates = AlphaSpending::second_stage(criteria, analyses.count());
+                Some(analyse(&means(&pairs), rates, criteria)?)
+            }
+        };
+        let Decision { verdict, decider, .. } = first.decide(second.as_ref(), suite, criteria);
+        let change = second.as_ref().unwrap_or(&first).assessment(decider).change;
+        Some(Decided { verdict, builds, executions, change })
+    }
+
+    /// Measures until there are so many pairs of builds with so many executions each.
+    fn measure(
+        &self,
+        pairs: &mut Vec<Vec<Drawn>>,
+        (builds, executions): (usize, usize),
+        draw: impl Fn(&mut Random) -> Drawn,
+        random: &mut Random,
+    ) {
+        pairs.resize_with(builds, Vec::new);
+        for pair in pairs {
+            while pair.len() < executions {
+                let mut drawn = draw(random);
+                if let Some(first) = pair.first() {
+                    // What the builds differ by is in the first one.
+                    drawn = drawn.plus(first.of_builds);
+                } else if self.between_builds > 0.0 {
+                    drawn = drawn.plus(self.between_builds * random.normal());
+                }
+                pair.push(drawn);
+            }
+        }
+    }
+}
+
+/// The mean of the executions of each pair of builds.
+fn means(pairs: &[Vec<Drawn>]) -> Vec<Drawn> {
+    let mean = |pair: &Vec<Drawn>| {
+        let of = |values: Option<Vec<f64>>| Some(values?.iter().sum::<f64>() / pair.len() as f64);
+        let own = pair.iter().map(|drawn| drawn.own).sum::<f64>() / pair.len() as f64;
+        Drawn { mean: of(pair.iter().map(|drawn| drawn.mean).collect()), ..Drawn::by(own) }
     };
-    let Decision { verdict, decider, .. } = first.decide(second.as_ref(), suite, criteria);
-    let change = second.as_ref().unwrap_or(&first).assessment(decider).change;
-    Some(Decided { verdict, builds, change })
+    pairs.iter().map(mean).collect()
+}
+
+impl Drawn {
+    /// Of a benchmark that only the estimator decides.
+    pub const fn by(own: f64) -> Self {
+        Self { own, mean: None, of_builds: 0.0 }
+    }
+
+    /// With this difference of the builds.
+    fn plus(self, of_builds: f64) -> Self {
+        let mean = self.mean.map(|mean| mean + of_builds);
+        Self { own: self.own + of_builds, mean, of_builds }
+    }
 }
 
 impl Pairs {
     fn draw(self, random: &mut Random) -> Drawn {
-        Drawn { own: self.change + self.deviation * random.normal(), mean: None }
+        Drawn::by(self.change + self.deviation * random.normal())
     }
 
-    fn compare(
-        self,
-        analyses: InterimAnalyses,
-        criteria: &Criteria,
-        random: &mut Random,
-    ) -> Option<Decided> {
-        compare(analyses, criteria, SUITE, |random| self.draw(random), random)
+    fn compare(self, criteria: &Criteria, random: &mut Random) -> Option<Decided> {
+        Procedure::usual(criteria, SUITE).compare(|random| self.draw(random), random)
     }
 }
 
@@ -166,7 +237,7 @@ pub fn without_change(sheet: &mut Sheet) {
         let pairs = Pairs { change: 0.0, deviation: share * criteria.min_effect.ln_1p() };
         let trials = sheet.trials(20_000);
         let estimates: [Estimate; 5] = trials.means(|random| {
-            let decided = pairs.compare(LOOKS, &criteria, random)?;
+            let decided = pairs.compare(&criteria, random)?;
             let [unchanged, regressed, builds, covers] = counted(&decided, 0.0);
             let early = f64::from(decided.builds == LOOKS.first as usize);
             Some([unchanged, regressed, builds, covers, early])
@@ -181,6 +252,57 @@ pub fn without_change(sheet: &mut Sheet) {
         for ((what, target), estimate) in targets.into_iter().zip(estimates) {
             let check = format!("analyses 5..20, no change, sd of d {share} min-effects: {what}");
             sheet.estimated(check, target, estimate);
+        }
+    }
+}
+
+/// Noisy benchmarks, of which later analyses have more executions: these deviate by 2 and 3 of the smallest changes of interest,
+/// and builds by half of that or not at all. Beside them, the same without more executions.
+pub fn with_more_executions(sheet: &mut Sheet) {
+    let criteria = Criteria::default();
+    let unit = criteria.min_effect.ln_1p();
+    // The deviations, and the least rates of `unchanged` and of reports of a change three times the smallest of interest.
+    for (deviation, of_builds, least) in [
+        (2.0, 0.0, [0.45, 0.96]),
+        (2.0, 1.0, [0.15, 0.95]),
+        (3.0, 0.0, [0.07, 0.88]),
+        (3.0, 1.5, [0.01, 0.82]),
+    ] {
+        for most_repeats in [1, MOST_REPEATS] {
+            let procedure = Procedure {
+                between_builds: of_builds * unit,
+                most_repeats,
+                ..Procedure::usual(&criteria, SUITE)
+            };
+            for change in [0.0, 1.0, 3.0] {
+                let pairs = Pairs { change: change * unit, deviation: deviation * unit };
+                let [unchanged, regressed, _, covers, executions]: [Estimate; 5] =
+                    sheet.trials(40_000).means(|random| {
+                        let decided = procedure.compare(|random| pairs.draw(random), random)?;
+                        let [unchanged, regressed, builds, covers] =
+                            counted(&decided, pairs.change);
+                        let executions = (decided.builds * decided.executions) as f64;
+                        Some([unchanged, regressed, builds, covers, executions])
+                    });
+                let mut row = |what: &str, target: Target, estimate: Estimate| {
+                    let check = format!(
+                        "up to {most_repeats} executions, change {change}, sd of executions {deviation}, of builds \
+                         {of_builds} min-effects: {what}"
+                    );
+                    sheet.estimated(check, target, estimate);
+                };
+                let least = least.map(|least| if most_repeats == 1 { 0.0 } else { least });
+                match change {
+                    0.0 => {
+                        row("unchanged", Target::AtLeast(least[0]), unchanged);
+                        row("regressed", Target::AtMost(0.001), regressed);
+                        row("executions", Target::AtMost(60.0), executions);
+                    }
+                    1.0 => row("unchanged", Target::AtMost(0.05), unchanged),
+                    _ => row("regressed", Target::AtLeast(least[1]), regressed),
+                }
+                row("interval covers", Target::AtLeast(0.93), covers);
+            }
         }
     }
 }
@@ -201,10 +323,9 @@ pub fn with_change(sheet: &mut Sheet) {
     ] {
         for (share, least) in [0.5, 1.0].into_iter().zip(least) {
             let pairs = Pairs { change: change * unit, deviation: share * unit };
-            let [unchanged, regressed, _, covers]: [Estimate; 4] =
-                sheet.trials(20_000).means(|random| {
-                    Some(counted(&pairs.compare(LOOKS, &criteria, random)?, pairs.change))
-                });
+            let [unchanged, regressed, _, covers]: [Estimate; 4] = sheet
+                .trials(20_000)
+                .means(|random| Some(counted(&pairs.compare(&criteria, random)?, pairs.change)));
             let check = |what: &str| {
                 format!("analyses 5..20, change {change}, sd of d {share} min-effects: {what}")
             };
@@ -222,7 +343,7 @@ pub fn without_min_effect(sheet: &mut Sheet) {
     let pairs = |effect: f64| Pairs { change: effect * 0.01, deviation: 0.01 };
     let [_, alarms, builds, _]: [Estimate; 4] = sheet
         .trials(400_000)
-        .means(|random| Some(counted(&pairs(0.0).compare(LOOKS, &criteria, random)?, 0.0)));
+        .means(|random| Some(counted(&pairs(0.0).compare(&criteria, random)?, 0.0)));
     let check = |what: &str| format!("analyses 5..20, G=50, no min-effect, no change: {what}");
     sheet.estimated(check("regressed"), Target::AtMost(0.001), alarms);
     sheet.estimated(check("P(any regressed)"), Target::AtMost(0.05), any_of_suite(alarms));
@@ -232,7 +353,7 @@ pub fn without_min_effect(sheet: &mut Sheet) {
     {
         let trials = sheet.trials(40_000);
         let [reported, sum, squares]: [Estimate; 3] = trials.means(|random| {
-            let decided = pairs(effect).compare(LOOKS, &criteria, random)?;
+            let decided = pairs(effect).compare(&criteria, random)?;
             let Verdict::Regressed { change, .. } = decided.verdict else { return Some([0.0; 3]) };
             let factor = change.estimate.ln_1p() / (effect * 0.01);
             Some([1.0, factor, factor * factor])
@@ -259,11 +380,10 @@ pub fn advice(sheet: &mut Sheet) {
                 (0..10).map(|_| Pairs { change: 0.0, deviation }.draw(random)).collect();
             let pilot = analyse(&pilot, AlphaSpending::single_analysis(&criteria), &criteria)?;
             let promised = Power::estimate(&pilot.own, SUITE, &criteria)?.with_builds(20).ln_1p();
-            let decided = Pairs { change: promised, deviation }.compare(
-                InterimAnalyses::fixed(20),
-                &criteria,
-                random,
-            )?;
+            let analyses = InterimAnalyses::fixed(20);
+            let pairs = Pairs { change: promised, deviation };
+            let decided = Procedure { analyses, ..Procedure::usual(&criteria, SUITE) }
+                .compare(|random| pairs.draw(random), random)?;
             Some(matches!(decided.verdict, Verdict::Regressed { .. }))
         });
         let check =

@@ -7,7 +7,7 @@
 use rbench_stats::{Criteria, Estimator, Random, Scratch, Verdict, paired_ratio};
 
 use super::{
-    procedure::{self, Drawn, LOOKS},
+    procedure::{Drawn, Procedure},
     replicate::Estimate,
     sheet::{Sheet, Target},
 };
@@ -52,10 +52,8 @@ fn pair(shapes: [Shape; 2], deviation: f64, random: &mut Random) -> Drawn {
     let mut scratch = Scratch::default();
     let mut log = |values: &[f64]| Estimator::Mean.estimate(values, &mut scratch).ln();
     let shift = deviation * random.normal();
-    Drawn {
-        own: paired_ratio::log_ratio(&head, &base) + shift,
-        mean: Some(log(&head) - log(&base) + shift),
-    }
+    let mean = Some(log(&head) - log(&base) + shift);
+    Drawn { mean, ..Drawn::by(paired_ratio::log_ratio(&head, &base) + shift) }
 }
 
 /// The rates of the verdicts regressed, improved and unchanged for such versions, and the mean
@@ -64,7 +62,7 @@ fn verdicts(sheet: &mut Sheet, shapes: [Shape; 2], deviation: f64) -> [Estimate;
     let criteria = Criteria::default();
     sheet.few_trials(5_000).means(|random| {
         let draw = |random: &mut Random| pair(shapes, deviation, random);
-        let decided = procedure::compare(LOOKS, &criteria, SUITE, draw, random)?;
+        let decided = Procedure::usual(&criteria, SUITE).compare(draw, random)?;
         Some([
             f64::from(matches!(decided.verdict, Verdict::Regressed { .. })),
             f64::from(matches!(decided.verdict, Verdict::Improved { .. })),
@@ -137,7 +135,7 @@ pub fn factor(sheet: &mut Sheet) {
             let alone = sheet.few_trials(5_000).rate(|random| {
                 let draw =
                     |random: &mut Random| Drawn { mean: None, ..pair(shapes, deviation, random) };
-                let decided = procedure::compare(LOOKS, &criteria, SUITE, draw, random)?;
+                let decided = Procedure::usual(&criteria, SUITE).compare(draw, random)?;
                 Some(if percent > 0.0 {
                     matches!(decided.verdict, Verdict::Regressed { .. })
                 } else {
@@ -198,9 +196,10 @@ pub fn false_regressions(sheet: &mut Sheet) {
                 let pair = |random: &mut Random| {
                     let own = 0.01 * draw(random);
                     let is_shared = kind == "+-a";
-                    Drawn { own, mean: Some(if is_shared { own } else { 0.01 * draw(random) }) }
+                    let mean = Some(if is_shared { own } else { 0.01 * draw(random) });
+                    Drawn { mean, ..Drawn::by(own) }
                 };
-                let decided = procedure::compare(LOOKS, &criteria, suite.into(), pair, random)?;
+                let decided = Procedure::usual(&criteria, suite.into()).compare(pair, random)?;
                 Some(matches!(decided.verdict, Verdict::Regressed { .. }))
             });
             let any = |rate: f64| 1.0 - (1.0 - rate).powi(suite.into());

@@ -5,10 +5,10 @@
 //! benchmarks. The first stage is simulated. The probability that fresh builds confirm its
 //! nominations is computed, because confirmation is far too rare to be counted.
 
-use rbench_stats::{Criteria, power::power_to_report};
+use rbench_stats::{Criteria, Random, power::power_to_report};
 
 use super::{
-    procedure::{self, Drawn, LOOKS},
+    procedure::{Drawn, Procedure},
     replicate::Estimate,
     sheet::{Sheet, Target},
 };
@@ -64,10 +64,12 @@ fn row(sheet: &mut Sheet, criteria: &Criteria, has_mean: bool, deviation: f64, m
         })
         .collect();
     let one = sheet.trials(200_000).mean(|random| {
-        let mut difference = || deviation * unit * random.normal();
-        let mut pair = || Drawn { own: difference(), mean: has_mean.then(&mut difference) };
-        let draw = |count: usize| (0..count).map(|_| pair()).collect();
-        let first = procedure::first_stage(LOOKS, criteria, draw)?;
+        let draw = |random: &mut Random| {
+            let mut difference = || deviation * unit * random.normal();
+            let own = difference();
+            Drawn { mean: has_mean.then(difference), ..Drawn::by(own) }
+        };
+        let first = Procedure::usual(criteria, suite).first_stage(draw, random)?;
         Some(first.nominated_by.map_or(0.0, |decider| {
             let fresh = first.analysis.assessment(decider).confirmation_builds(suite, criteria);
             // One of both directions is a regression.

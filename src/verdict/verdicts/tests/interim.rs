@@ -1,5 +1,7 @@
 //! Verdicts after several interim analyses.
 
+use rbench_stats::outlook::Outlook;
+
 use super::*;
 use crate::model::InterimAnalyses;
 
@@ -37,7 +39,7 @@ fn undecided_benchmark_is_analysed_until_the_last_analysis() {
         filling.measure_builds(range, 0.0, 0.03);
         let open = row(&filling);
         assert!(matches!(open.verdict, Verdict::Inconclusive { .. }), "{:?}", open.verdict);
-        assert!(matches!(open.progress, Progress::Open { .. }), "{:?}", open.progress);
+        assert!(matches!(open.progress, Progress::Open(_)), "{:?}", open.progress);
         assert_eq!(builds(&open), [end]);
     }
     // An incomplete analysis does not count.
@@ -55,12 +57,30 @@ fn chance_of_a_decision_falls_with_the_spread_of_builds() {
         let filling = Filling::with_analyses(&store, ANALYSES);
         filling.measure_builds(0..5, 0.0, spread);
         match row(&filling).progress {
-            Progress::Open { chance } => chance,
+            Progress::Open(outlook) => outlook.chance(),
             other => panic!("{other:?}"),
         }
     };
     assert!(chance(0.008) > 0.8);
     assert!(chance(0.1) < chance(0.03) && chance(0.03) < chance(0.008));
+}
+
+#[test]
+fn first_analysis_does_not_depend_on_later_executions_of_its_builds() {
+    let store = Store::in_memory().unwrap();
+    let filling = Filling::with_analyses(&store, ANALYSES);
+    filling.measure_builds(0..5, 0.0, 0.03);
+    let before = row(&filling);
+    filling.measure_round(1, 0..5, 0.5, 0.001);
+    assert_eq!(row(&filling), before);
+    // Later analyses have all executions, so the change of half of them is seen.
+    for round in [0, 1] {
+        filling.measure_round(round, 5..10, 0.5, 0.001);
+    }
+    let after = row(&filling);
+    assert_eq!(builds(&after), [10]);
+    let [base, _] = &after.stages[0].summaries;
+    assert!(base.builds().iter().all(|build| build.executions == 2), "{base:?}");
 }
 
 #[test]
@@ -98,11 +118,10 @@ fn fixed_plan_requests_its_own_number_of_fresh_builds() {
 #[test]
 fn combined_progress_covers_every_metric() {
     let (open, flagged) =
-        (|chance| Progress::Open { chance }, |builds| Progress::Flagged { builds });
+        (Progress::Open(Outlook::default()), |builds| Progress::Flagged { builds });
     assert_eq!(Progress::Ended.combine(flagged(6)), flagged(6));
-    assert_eq!(open(0.5).combine(Progress::Ended), open(0.5));
-    assert_eq!(open(0.5).combine(open(0.7)), open(0.7));
+    assert_eq!(open.combine(Progress::Ended), open);
     assert_eq!(flagged(6).combine(flagged(9)), flagged(9));
     // The second stage waits until every metric had its last interim analysis.
-    assert_eq!(flagged(6).combine(open(0.5)), open(0.5));
+    assert_eq!(flagged(6).combine(open), open);
 }
