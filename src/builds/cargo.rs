@@ -83,6 +83,9 @@ pub fn fetch(context: &CargoContext, settings: &CompileSettings, manifest: &Path
 pub struct Chosen {
     /// The targets, in the order of their names.
     pub targets: Vec<Discovered>,
+    /// The specifications of the packages to select: also those of which no target is built, since cargo turns on the
+    /// features that any selected package needs.
+    pub packages: BTreeSet<String>,
     /// The features to turn on besides those of the user.
     pub features: Vec<String>,
     /// True if another target in one of their packages has the same name and lacks its required features. If the name
@@ -229,7 +232,6 @@ const fn subcommand(chosen: &Chosen) -> &'static [&'static str] {
 
 fn packages_and_benches(chosen: &Chosen) -> Vec<String> {
     let targets = &chosen.targets;
-    let packages: BTreeSet<&str> = targets.iter().map(|found| &*found.package_spec).collect();
     let flag = |found: &Discovered| match (chosen.programs, found.is_example) {
         (false, _) => "--bench",
         (true, false) => "--bin",
@@ -237,7 +239,8 @@ fn packages_and_benches(chosen: &Chosen) -> Vec<String> {
     };
     let wanted: BTreeSet<(&str, &str)> =
         targets.iter().map(|found| (flag(found), &*found.target.target)).collect();
-    let mut words: Vec<&str> = packages.into_iter().flat_map(|spec| ["--package", spec]).collect();
+    let packages = chosen.packages.iter();
+    let mut words: Vec<&str> = packages.flat_map(|spec| ["--package", spec]).collect();
     if chosen.has_namesake && !chosen.programs {
         // All of these packages are wanted; without their names cargo would leave them out without their features.
         words.push("--benches");
@@ -308,8 +311,10 @@ mod tests {
     }
 
     fn chosen(targets: &[(&str, &str)]) -> Chosen {
-        let targets = targets.iter().map(|(package, target)| discovered(package, target)).collect();
-        Chosen { targets, ..Chosen::default() }
+        let targets: Vec<Discovered> =
+            targets.iter().map(|(package, target)| discovered(package, target)).collect();
+        let packages = targets.iter().map(|found| found.package_spec.clone()).collect();
+        Chosen { targets, packages, ..Chosen::default() }
     }
 
     fn discovered(package: &str, target: &str) -> Discovered {
@@ -336,6 +341,15 @@ mod tests {
              --package path+file:///a%20b/0/at/src/json#json@1.0.0 \
              --package path+file:///a%20b/0/at/src/xml#xml@1.0.0 --bench parse --bench print"
         );
+    }
+
+    #[test]
+    fn packages_of_left_out_targets_turn_on_their_features() {
+        let mut targets = chosen(&[("json", "parse"), ("xml", "read")]);
+        targets.targets.pop();
+        let line = line(&compile(&context(), &CompileSettings::default(), &targets));
+        assert!(line.contains("--package path+file:///a%20b/0/at/src/xml#xml@1.0.0"), "{line}");
+        assert!(line.ends_with(" --bench parse"), "{line}");
     }
 
     #[test]

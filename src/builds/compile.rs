@@ -99,9 +99,9 @@ impl BuildEnv<'_> {
         let Some(lto) = self.whole_program_optimization(source).filter(|_| can_be_several) else {
             return Ok(None);
         };
-        self.before_compiling(source, filter, |Uncompiled { targets, .. }| {
-            let names = targets.into_iter().map(|(target, _)| target.target).collect();
-            SlowTargets { lto, names }
+        self.before_compiling(source, filter, |Uncompiled { targets, .. }| SlowTargets {
+            lto,
+            targets: targets.into_iter().map(|(target, _)| target).collect(),
         })
     }
 
@@ -366,8 +366,10 @@ impl BuildEnv<'_> {
         self.fetch(source, context);
         let workspace = self.discover(source, filter, &wanted)?;
         let chosen = workspace.bench_targets(filter, &version)?;
-        let what = match &filter.benches[..] {
-            [] => version.clone(),
+        let names: Vec<&str> =
+            chosen.targets.iter().map(|found| found.target.target.as_str()).collect();
+        let what = match &names[..] {
+            _ if filter.benches.is_empty() && filter.left_out.is_empty() => version.clone(),
             [bench] => format!("bench target {bench} of {version}"),
             benches => format!("bench targets {} of {version}", benches.join(", ")),
         };
@@ -461,6 +463,7 @@ impl BuildEnv<'_> {
         }
         if chosen.targets.len() > 1
             && filter.benches.is_empty()
+            && filter.left_out.is_empty()
             && let Some(lto) = self.whole_program_optimization(source)
         {
             self.note(&format!(
@@ -743,7 +746,7 @@ fn this_session() -> String {
 pub struct SlowTargets {
     /// The value of `lto` in the profile.
     pub lto: &'static str,
-    pub names: BTreeSet<String>,
+    pub targets: BTreeSet<BenchTarget>,
 }
 
 pub struct Uncompiled {

@@ -278,6 +278,7 @@ impl Workspace {
             };
             self.candidates(filter).into_iter().filter(is_on).collect()
         };
+        let mut targets: Vec<Discovered> = targets;
         let is_unstable = |found: &Discovered| found.source.is_unstable;
         if self.is_stable && !targets.is_empty() && targets.iter().all(is_unstable) {
             let of_some = targets.first().map(|found| found.target.to_string());
@@ -292,8 +293,10 @@ impl Workspace {
             targets.iter().any(|chosen| chosen.package_id == other.package_id)
                 && targets.iter().any(|chosen| chosen.target.target == other.target.target)
         });
+        let packages = targets.iter().map(|found| found.package_spec.clone()).collect();
+        targets.retain(|found| !filter.left_out.contains(&found.target));
         let features = self.added_features.clone();
-        Ok(Chosen { targets, features, has_namesake, programs })
+        Ok(Chosen { targets, packages, features, has_namesake, programs })
     }
 
     /// The packages of these members in this version: a member that has another name or another directory here is found
@@ -522,38 +525,46 @@ pub fn benches_in_sources(metadata: &Metadata) -> Vec<String> {
     metadata.workspace_packages().into_iter().filter_map(advice).collect()
 }
 
-/// True if this source, or that of a module which it declares, has a line that begins with `#[bench]`. Two crates of a
-/// package may have their modules in one directory.
+/// True if the crate with this root source has a line that begins with `#[bench]`.
 fn has_bench_function(source: &Utf8Path) -> bool {
+    crate_text(source).0.lines().any(|line| line.trim().starts_with("#[bench]"))
+}
+
+/// The text of a crate's root source and of the modules that it declares, and true if that is all of the crate. Two
+/// crates of a package may have their modules in one directory.
+pub fn crate_text(source: &Utf8Path) -> (String, bool) {
+    // A link may lead anywhere, and one of a directory back to one above.
+    let is_file =
+        |path: &Utf8Path| path.symlink_metadata().is_ok_and(|metadata| metadata.is_file());
     // Its modules are in its own directory, as those of a `mod.rs` are.
     let directory = source.parent().unwrap_or(source);
     let mut sources = vec![(source.to_owned(), directory.to_owned())];
-    let mut seen = BTreeSet::new();
+    let (mut seen, mut all, mut is_whole) = (BTreeSet::new(), String::new(), is_file(source));
     while let Some((source, directory)) = sources.pop() {
-        // A link may lead anywhere, and one of a directory back to one above.
-        if !source.symlink_metadata().is_ok_and(|metadata| metadata.is_file()) {
+        let Ok(source) = source.canonicalize_utf8() else { continue };
+        if !seen.insert(source.clone()) {
             continue;
         }
-        let Ok(source) = source.canonicalize_utf8() else { continue };
-        let text = fs::read_to_string(&source).unwrap_or_default();
-        let lines = text.lines().map(str::trim);
-        if lines.clone().any(|line| line.starts_with("#[bench]")) {
-            return true;
+        let text = fs::read_to_string(source);
+        is_whole &= text.is_ok();
+        let text = text.unwrap_or_default();
+        is_whole &= !["include!", "path = \""].iter().any(|part| text.contains(part));
+        let declared = |line: &str| {
+            let (before, name) = line.trim().strip_suffix(';')?.split_once("mod ")?;
+            // `#[cfg(test)]` may stand on the same line.
+            (before.is_empty() || before.starts_with("pub") || before.starts_with('#'))
+                .then(|| directory.join(name.trim()))
+        };
+        for module in text.lines().filter_map(declared) {
+            let places =
+                [(module.join("mod.rs"), module.clone()), (module.with_extension("rs"), module)];
+            let found = places.into_iter().find(|(source, _)| is_file(source));
+            is_whole &= found.is_some();
+            sources.extend(found);
         }
-        if seen.insert(source) {
-            let declared = |line: &str| {
-                let (before, name) = line.strip_suffix(';')?.split_once("mod ")?;
-                // `#[cfg(test)]` may stand on the same line.
-                (before.is_empty() || before.starts_with("pub") || before.starts_with('#'))
-                    .then(|| directory.join(name.trim()))
-            };
-            for module in lines.filter_map(declared) {
-                sources.push((module.join("mod.rs"), module.clone()));
-                sources.push((module.with_extension("rs"), module));
-            }
-        }
+        all.push_str(&text);
     }
-    false
+    (all, is_whole)
 }
 
 /// True if cargo selects the package in the directory of the workspace. Cargo before 1.71 does not say it.

@@ -49,7 +49,7 @@ pub use compile_time::{CompileTime, TimedCompilation};
 pub use config::ConfigFiles;
 pub use default_link::ListedExecutable;
 pub use discovery::{
-    KnownMetadata, Workspace, benches_in_sources, is_default_member, manifests_outside,
+    KnownMetadata, Workspace, benches_in_sources, crate_text, is_default_member, manifests_outside,
 };
 pub use features::features_off;
 pub use link::{BuildRecord, LinkedBuild};

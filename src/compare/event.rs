@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::{
     measure::{self, Outline, StartedExperiment},
-    model::{InterimAnalyses, LayoutSeed, Version},
+    model::{BenchTarget, InterimAnalyses, LayoutSeed, Version},
     verdict::{Counts, DecidedRow, ProvisionalRow},
 };
 
@@ -43,6 +43,11 @@ pub enum Event<'e> {
         of: usize,
     },
     AlreadyMeasured,
+    /// Some bench targets are not compiled: none of the benchmarks that the user named should be in them.
+    LeftOut {
+        targets: usize,
+        of: usize,
+    },
     /// Each bench target takes long to compile, so some are compared before the others are compiled.
     ByTarget {
         benches: usize,
@@ -51,7 +56,7 @@ pub enum Event<'e> {
     },
     /// Some of them are decided.
     TargetsCompared {
-        benches: &'e [String],
+        benches: &'e [BenchTarget],
         /// The number of bench targets that are decided so far.
         done: usize,
         of: usize,

@@ -213,6 +213,7 @@ impl PairMeasurement<'_, '_> {
         let compilers = self.versions.each_ref().map(ListedVersion::compiler);
         outcome.compilers = Some(compilers.map(str::to_owned)).filter(|[base, head]| base != head);
         outcome.partition = self.session.runner.partition();
+        outcome.left_out = self.session.unneeded.iter().cloned().collect();
         outcome.sandbox = sandbox::state();
         outcome.dependencies = changed_dependencies(&base.locked, &head.locked);
         outcome.set_absent(absent.to_vec());

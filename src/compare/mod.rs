@@ -28,7 +28,7 @@ mod warning;
 
 pub use accepted::Acceptances;
 pub use archive::Archive;
-pub use by_target::compare_by_target;
+pub use by_target::compare_needed;
 pub use compiled::{CompiledRequest, compare_compilations};
 pub use counts::count_version;
 pub use earlier::{KnownBroken, passed_over};

@@ -62,6 +62,8 @@ pub struct Outcome {
     pub dependencies: Vec<DependencyChange>,
     /// The partition of all benchmarks that was compared; absent if all were.
     pub partition: Option<Partition>,
+    /// The bench targets that were not compiled, since their names and sources do not have the words of the filter.
+    pub left_out: Vec<BenchTarget>,
     /// The benchmarks of both versions, a row for each metric, in the order of definition.
     pub rows: Vec<DecidedRow>,
     /// The check of skipped benchmarks, if there was time for one.

@@ -1,12 +1,12 @@
 //! The context that the comparisons of one command share.
 
-use std::rc::Rc;
+use std::{collections::BTreeSet, iter, rc::Rc};
 
-use super::{Acceptances, Observer};
+use super::{Acceptances, Event, Observer};
 use crate::{
     error::Result,
     measure::{ListedVersion, Runner},
-    model::{Disturbance, Version},
+    model::{BenchTarget, Disturbance, Version},
     project::Project,
     shell::CommandLine,
 };
@@ -23,6 +23,8 @@ pub struct Session<'a> {
     pub observer: &'a dyn Observer,
     /// Writes the commands that hints suggest.
     pub command_line: Rc<dyn CommandLine>,
+    /// The bench targets that are not compiled, since none of the benchmarks that the user named should be in them.
+    pub unneeded: BTreeSet<BenchTarget>,
     listed: Vec<ListedVersion>,
 }
 
@@ -35,7 +37,45 @@ impl<'a> Session<'a> {
         command_line: Rc<dyn CommandLine>,
     ) -> Self {
         let (acceptances, idle, listed) = (None, Vec::new(), Vec::new());
-        Self { project, runner, acceptances, idle, observer, command_line, listed }
+        let unneeded = BTreeSet::new();
+        Self { project, runner, acceptances, idle, observer, command_line, unneeded, listed }
+    }
+
+    /// Leaves out the bench targets that need not be compiled for the benchmarks that the user named: versions that are
+    /// compiled list theirs, and of the others, the name or the source of a target must have the words of the filter. The
+    /// same ones in all versions, so that a benchmark is in both or really missing in one.
+    pub fn leave_out_unneeded<'v>(
+        &mut self,
+        versions: impl IntoIterator<Item = &'v Version>,
+    ) -> Result<()> {
+        if !self.runner.names_only_benchmarks() {
+            return Ok(());
+        }
+        let (mut needed, mut all) = (BTreeSet::new(), BTreeSet::new());
+        for version in versions {
+            if let Some(uncompiled) = self.runner.uncompiled_targets(version)? {
+                let with_words = uncompiled.iter().filter(|(_, has_words)| *has_words);
+                needed.extend(with_words.map(|(target, _)| target.clone()));
+                all.extend(uncompiled.into_iter().map(|(target, _)| target));
+            } else {
+                self.list_any([version])?;
+                needed.extend(self.listed(version).into_iter().flat_map(ListedVersion::in_use));
+            }
+        }
+        let of = all.union(&needed).count();
+        all.retain(|target| !needed.contains(target));
+        if !all.is_empty() && !needed.is_empty() {
+            self.observer.compare_event(Event::LeftOut { targets: all.len(), of });
+            self.runner.leave_out(all.clone());
+            self.unneeded = all;
+        }
+        Ok(())
+    }
+
+    /// Leaves out no bench target any more. No version stays listed.
+    pub fn need_all(&mut self) {
+        self.unneeded.clear();
+        self.compile_without(iter::empty());
     }
 
     /// Compiles and lists versions, which may have no benchmark.
@@ -59,10 +99,10 @@ impl<'a> Session<'a> {
         last.filter(|_| !has_some).unwrap_or(Ok(()))
     }
 
-    /// Selects the bench targets with these names, of all that were selected at first. No version stays listed.
-    pub fn select_benches(&mut self, names: &[String]) {
+    /// Compiles all needed bench targets except `others` from now on. No version stays listed.
+    pub fn compile_without(&mut self, others: impl Iterator<Item = BenchTarget>) {
         self.listed.clear();
-        self.runner.select_benches(names);
+        self.runner.leave_out(others.chain(self.unneeded.iter().cloned()).collect());
     }
 
     /// Compiles and lists a version, unless that was done in this session.

@@ -36,13 +36,18 @@ impl Observer for Console {
                 }
             }
             Event::AlreadyMeasured => self.step("all changes between them are already measured"),
+            Event::LeftOut { targets, of } => self.step(&format!(
+                "only {} of {of} bench targets: the names and sources of the others do not have the words of the \
+                 filter; --bench NAME compiles one",
+                of - targets
+            )),
             Event::ByTarget { benches, lto } => self.step(&format!(
                 "with lto = {lto}, each of the {benches} bench targets is optimized as a whole when it is \
                  linked: the first are compared before the others are compiled; --bench NAME compares one"
             )),
             Event::TargetsCompared { benches, done, of, counts } => self.step(&format!(
                 "{}: {} ({done} of {of} bench targets)",
-                benches.join(", "),
+                benches.iter().map(|one| one.target.as_str()).collect::<Vec<_>>().join(", "),
                 counts.all_words()
             )),
             Event::AlsoAgainst(release) => self.step(&format!("also against {release}:")),

@@ -1,10 +1,13 @@
 //! Selects benchmarks by filters, and explains filters that match none.
 
+use std::collections::BTreeSet;
+
 use regex::Regex;
+use regex_syntax::hir::{Hir, HirKind};
 
 use crate::{
     error::{Error, Exit, Result},
-    model::{Benchmark, Partition, TargetFilter},
+    model::{BenchTarget, Benchmark, Partition, TargetFilter},
 };
 
 /// The user's selection of benchmarks.
@@ -47,6 +50,33 @@ impl Pattern {
             Matching::Part(_) => id.contains(&self.text),
         }
     }
+
+    /// True if a lowercase text has every word that an id must have for the pattern to match it.
+    fn has_words_in(&self, text: &str) -> bool {
+        match &self.matching {
+            Matching::Exact | Matching::Part(_) => has_words(&self.text, text),
+            Matching::Regex(_) => regex_syntax::parse(&self.text)
+                .map_or(true, |regex| needs_only_words_of(&regex, text)),
+        }
+    }
+}
+
+fn needs_only_words_of(regex: &Hir, text: &str) -> bool {
+    let has_words_of = |part: &Hir| needs_only_words_of(part, text);
+    match regex.kind() {
+        HirKind::Literal(literal) => has_words(&String::from_utf8_lossy(&literal.0), text),
+        HirKind::Capture(group) => has_words_of(&group.sub),
+        HirKind::Repetition(repeated) => repeated.min == 0 || has_words_of(&repeated.sub),
+        HirKind::Concat(parts) => parts.iter().all(has_words_of),
+        HirKind::Alternation(parts) => parts.iter().any(has_words_of),
+        HirKind::Empty | HirKind::Class(_) | HirKind::Look(_) => true,
+    }
+}
+
+/// True if a lowercase text has all words of a literal. Programs put ids together: `words/64` is written nowhere.
+fn has_words(literal: &str, text: &str) -> bool {
+    let words = literal.split(|letter: char| !letter.is_alphabetic());
+    words.into_iter().all(|word| text.contains(&word.to_lowercase()))
 }
 
 impl Filter {
@@ -67,9 +97,21 @@ impl Filter {
         Self { partition, ..self }
     }
 
-    /// Selects the bench targets with these names, instead of those with other names.
-    pub fn select_benches(&mut self, names: &[String]) {
-        self.targets.benches = names.to_vec();
+    /// Leaves out these bench targets, and no others, of those that it selects.
+    pub fn leave_out(&mut self, targets: BTreeSet<BenchTarget>) {
+        self.targets.left_out = targets;
+    }
+
+    /// True if the user named benchmarks, but not where they are.
+    pub const fn names_only_benchmarks(&self) -> bool {
+        let TargetFilter { benches, programs, .. } = &self.targets;
+        !self.patterns.is_empty() && benches.is_empty() && programs.is_empty()
+    }
+
+    /// True if a text has the words of a pattern, so that it may be the source of a benchmark that the filter selects.
+    pub fn has_words_in(&self, text: &str) -> bool {
+        let text = text.to_lowercase();
+        self.patterns.iter().any(|pattern| pattern.has_words_in(&text))
     }
 
     pub const fn means_all(&self) -> bool {
@@ -325,6 +367,34 @@ mod tests {
             error(&[], false, "", "wriet"),
             "no bench target is called `wriet`\nhint: did you mean `write`?"
         );
+    }
+
+    #[test]
+    fn source_of_a_benchmark_has_the_words_of_its_filter() {
+        let has = |pattern: &str, exact: bool, text: &str| {
+            Filter::new(&[pattern.to_owned()], exact, TargetFilter::default()).has_words_in(text)
+        };
+        let source = "c.benchmark_group(\"words\").bench_function(\"Sort_Unstable\", f64)";
+        for pattern in [
+            "words/64",
+            "sort.*unst",
+            "^(words|numbers)/",
+            "f64[0]",
+            "sorte?d?",
+            "(?i)NUMBERS",
+            "64",
+            ".*",
+            "w[aeo]rds",
+            "words/(64",
+        ] {
+            assert!(has(pattern, false, source), "{pattern}");
+        }
+        for pattern in
+            ["numbers", "words/sorted", "numbers|letters", "(sort|words)_stablest", "(numbers"]
+        {
+            assert!(!has(pattern, false, source), "{pattern}");
+        }
+        assert!(has("sort_unstable(words)/64", true, source) && !has(".*numbers", true, source));
     }
 
     #[test]

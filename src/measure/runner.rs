@@ -20,7 +20,7 @@ use crate::{
     error::{Error, Exit, Result},
     harness::Conditions,
     machine::doctor,
-    model::{Benchmark, Incident, Mode, Partition, Version},
+    model::{BenchTarget, Benchmark, Incident, Mode, Partition, Version},
     process::{self, Interrupt, SavedHandler},
     project::Project,
     store::{self, ExperimentId, Store},
@@ -171,9 +171,14 @@ impl<'a> Runner<'a> {
         self.settings = settings;
     }
 
-    /// Selects the bench targets with these names from now on, of those that were selected at first.
-    pub fn select_benches(&mut self, names: &[String]) {
-        self.settings.filter.select_benches(names);
+    /// Leaves out these bench targets from now on, and no others, of those that the user selects.
+    pub fn leave_out(&mut self, targets: BTreeSet<BenchTarget>) {
+        self.settings.filter.leave_out(targets);
+    }
+
+    /// True if the user named benchmarks, but not where they are.
+    pub const fn names_only_benchmarks(&self) -> bool {
+        self.settings.filter.names_only_benchmarks()
     }
 
     /// The number of bench targets that cargo compiles at the same time.

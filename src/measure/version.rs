@@ -19,7 +19,10 @@ use rbench_code::{
 use tracing::info_span;
 
 use crate::{
-    builds::{BuildEnv, Compilation, Compiled, SlowTargets, Source, files},
+    builds::{
+        BuildEnv, Compilation, Compiled, SlowTargets, Source, Uncompiled, Workspace, crate_text,
+        files,
+    },
     error::{Error, Exit, Result},
     git::Checkout,
     harness::{Conditions, Filter, Harness, Renamed},
@@ -202,6 +205,13 @@ impl ListedVersion {
         target.is_some_and(|target| (target.harness.facts().can_be_profiled)(&benchmark.name))
     }
 
+    /// The bench targets with selected benchmarks, and those that could not be listed.
+    pub fn in_use(&self) -> impl Iterator<Item = BenchTarget> {
+        let Listing { targets, failures, .. } = &self.listing;
+        let listed = targets.iter().map(|listed| listed.executable.target());
+        listed.chain(failures.iter().map(|failed| failed.target.clone()))
+    }
+
     /// True if all its bench targets are compiled, apart from those whose features are off.
     pub fn has_all_targets(&self) -> bool {
         let compiled = &self.compilation.record.targets;
@@ -321,8 +331,32 @@ impl Runner<'_> {
         };
         let Some(mut found) = slow(base)? else { return Ok(None) };
         let Some(of_head) = slow(head)? else { return Ok(None) };
-        found.names.extend(of_head.names);
-        Ok(Some(found).filter(|found| found.names.len() > 1))
+        found.targets.extend(of_head.targets);
+        Ok(Some(found).filter(|found| found.targets.len() > 1))
+    }
+
+    /// The selected bench targets of a version that is not compiled yet, each with true if its name or its source has the
+    /// words of the filter, or if its benchmarks are not all in its source.
+    pub fn uncompiled_targets(
+        &self,
+        version: &Version,
+    ) -> Result<Option<Vec<(BenchTarget, bool)>>> {
+        let filter = &self.settings.filter;
+        let checkout = self.project.checkout(version, self.build_env.observer)?;
+        let may_have = |workspace: &Workspace, target: &BenchTarget, package_id: &str| {
+            let (_, found) = workspace.package_and_target(target, package_id)?;
+            let (text, is_whole) = crate_text(&found.src_path);
+            let is_command = self.project.file.commands_of(target).next().is_some();
+            Ok(!is_whole || is_command || filter.has_words_in(&format!("{} {text}", found.name)))
+        };
+        let targets = |Uncompiled { workspace, targets }: Uncompiled| {
+            let targets = targets.into_iter();
+            targets
+                .map(|(target, id)| may_have(&workspace, &target, &id).map(|may| (target, may)))
+                .collect::<Result<Vec<_>>>()
+        };
+        let source = source_of(version, &checkout);
+        self.build_env.before_compiling(source, filter.targets(), targets)?.transpose()
     }
 
     /// Discards compilations that were made under other conditions than those of the other versions, and returns true

@@ -1,6 +1,6 @@
 //! A bench target, and the user's selection of bench targets.
 
-use std::{fmt, path::PathBuf};
+use std::{collections::BTreeSet, fmt, path::PathBuf};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -77,12 +77,15 @@ pub struct TargetFilter {
     pub benches: Vec<String>,
     /// The programs with these names instead of bench targets.
     pub programs: Vec<String>,
+    /// Bench targets that are not compiled although all else selects them. They still take part in the choice of packages
+    /// and features, so that all others are compiled to the same programs as together with them.
+    pub left_out: BTreeSet<BenchTarget>,
 }
 
 impl TargetFilter {
-    /// True if the filter selects all bench targets of the members.
+    /// True if the filter selects all bench targets of the members, left out or not.
     pub const fn means_all(&self) -> bool {
-        let Self { members: _, packages, excluded, benches, programs } = self;
+        let Self { members: _, packages, excluded, benches, programs, left_out: _ } = self;
         packages.is_empty() && excluded.is_empty() && benches.is_empty() && programs.is_empty()
     }
 

@@ -68,6 +68,50 @@ fn first_targets_are_compared_before_the_others_are_compiled_if_each_takes_long(
 }
 
 #[test]
+fn only_targets_with_the_words_of_the_filter_are_compiled() {
+    const MORE: &str = "use rbench_harness::{main, Suite};\n\nmod ids;\n\nfn benchmarks(suite: &mut Suite) {\n    for id in \
+        [ids::OTHER.to_owned(), [\"joi\", \"ned\"].concat(), [\"chan\", \"ging\"].concat()] {\n        \
+        suite.bench(&id, |bencher| bencher.iter(counted::steady));\n    }\n}\n\nmain!(benchmarks);\n";
+    let project = TestProject::of("counted");
+    project.append("Cargo.toml", "\n[[bench]]\nname = \"more\"\nharness = false\n");
+    project.write("benches/more.rs", MORE);
+    project.write("benches/ids/mod.rs", "pub const OTHER: &str = \"other\";\n");
+    project.commit("Add a bench target");
+    project.append("src/lib.rs", "// The end.\n");
+    project.commit("A comment");
+    let compare = |versions: [&str; 2], filter: &str| {
+        let more = [versions[0], versions[1], filter, "--format", "json"];
+        let outcome = project.rbench(&[&SHORT[..], &more].concat()).ok();
+        let report = outcome.json("compare");
+        let texts = |of: &str, key: &str| -> Vec<String> {
+            let all = report[of].as_array().into_iter().flatten();
+            all.map(|one| one[key].as_str().unwrap().to_owned()).collect()
+        };
+        let ids = [texts("benchmarks", "id"), texts("added", "id")].concat();
+        (ids, texts("left_out", "target"), outcome.stderr())
+    };
+    let first = ["HEAD~1", "HEAD"];
+    let (rows, left_out, progress) = compare(first, "^other$");
+    assert_eq!((&rows[..], &left_out[..]), (&["other".into()][..], &["work".into()][..]));
+    assert!(progress.contains("compiling bench target more of HEAD~1"), "{progress}");
+    assert!(progress.starts_with("only 1 of 2 bench targets: the names"), "{progress}");
+    let (rows, left_out, _) = compare(first, "changing");
+    assert_eq!((&rows[..], &left_out[..]), (&["changing".into()][..], &["more".into()][..]));
+    let text = project.rbench(&[&SHORT[..], &["HEAD~1", "HEAD", "other"]].concat()).ok();
+    text.assert_stdout_has(&["not compiled (name and source without", "compares one): work"]);
+    // No source has this word, so that all are compiled.
+    let (rows, left_out, progress) = compare(first, "joined");
+    assert_eq!((&rows[..], &left_out[..]), (&["joined".into()][..], &[][..]), "{progress}");
+    // The base is compiled as a whole now, and its list says more than the sources.
+    project.replace("benches/ids/mod.rs", "\"other\"", "\"new\"");
+    project.commit("Another id");
+    let (rows, left_out, _) = compare(first, "^new$");
+    assert_eq!((&rows[..], &left_out[..]), (&["new".into()][..], &["work".into()][..]));
+    let (rows, left_out, _) = compare(first, "changing");
+    assert_eq!((&rows[..], &left_out[..]), (&["changing".into(), "changing".into()][..], &[][..]));
+}
+
+#[test]
 fn unsupported_target_fails_only_if_the_base_could_run_it() {
     let project = project("1_000");
     project.add_unsupported_target();

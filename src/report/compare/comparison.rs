@@ -87,6 +87,9 @@ pub struct Comparison {
     /// The compared part of all benchmarks; absent if all were compared.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) partition: Option<Partition>,
+    /// The bench targets that were not compiled, since their names and sources do not have the words of the filter.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) left_out: Vec<BenchTarget>,
     /// Where the time of changed benchmarks went, if that was requested.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) times: Vec<TimeLines>,
@@ -347,6 +350,7 @@ impl ComparisonReport {
             functions: self.function_counts(),
             dependencies: outcome.dependencies.clone(),
             partition: outcome.partition,
+            left_out: outcome.left_out.clone(),
             benchmarks: outcome.rows.iter().map(|row| self.listed_row(row)).collect(),
             executed: Vec::new(),
             times: outcome.time_explanations.iter().map(TimeLines::from).collect(),

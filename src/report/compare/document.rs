@@ -562,6 +562,12 @@ impl ComparisonReport {
         if !renamed.is_empty() {
             lines.push(format!("perhaps renamed: {renamed}"));
         }
+        let left_out = self.list(self.outcome.left_out.iter().map(|one| one.target.clone()));
+        if !left_out.is_empty() {
+            lines.push(format!(
+                "not compiled (name and source without the words of the filter; --bench NAME compares one): {left_out}"
+            ));
+        }
         let idle =
             if is_brief { idle_number(&self.outcome.idle) } else { idle_note(&self.outcome.idle) };
         lines.extend(idle.map(|note| format!("note: {note}")));
