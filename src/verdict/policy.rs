@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 use super::row::{DecidedRow, VerdictKind};
 use crate::{error::Exit, model::Metric};
 
-/// The verdicts that make a command fail. A failed benchmark always does.
+/// The verdicts that make a command fail. A failed benchmark always does, unless all that fails in both versions is that
+/// others have its id.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ExitPolicy {
     /// True if regressions are reported without failing.
@@ -49,8 +50,12 @@ impl ExitPolicy {
         }
     }
 
-    /// True if a row affects the exit code. A count or the peak memory beside times does so only on request.
+    /// True if a row affects the exit code. A count or the peak memory beside times does so only on request, and an id
+    /// that several benchmarks have in both versions never.
     pub fn decides(&self, row: &DecidedRow, rows: &[DecidedRow]) -> bool {
+        if row.shares_id_in_both() {
+            return false;
+        }
         let is_beside =
             |row: &DecidedRow| row.metric.as_ref().is_some_and(|metric| !metric.decides());
         !is_beside(row)

@@ -81,10 +81,21 @@ pub enum Repetition {
     Executions,
 }
 
+/// True for the reason of a failure that several benchmarks have one id, in the words of any harness.
+pub(super) fn is_about_id(reason: &str) -> bool {
+    reason.contains(" have this id")
+}
+
 impl DecidedRow {
     /// True if the benchmark was skipped in the head and not in the base.
     pub const fn is_skipped_in_head(&self) -> bool {
         matches!((&self.verdict, self.unmeasured_in), (Verdict::Skipped { .. }, Some(1)))
+    }
+
+    /// True if the id of the benchmark stands for several in both versions: no change has caused that.
+    pub fn shares_id_in_both(&self) -> bool {
+        let Verdict::Failed { reason } = &self.verdict else { return false };
+        self.unmeasured_in.is_none() && is_about_id(reason)
     }
 
     /// A verdict on a benchmark as a whole, without values.

@@ -18,7 +18,7 @@ use super::{
     interleaving::Mixed,
     relation::{self, Relation, VersionRef},
     results::Results,
-    row::{Advice, ByMean, DecidedRow, DecidedStage, VerdictKind},
+    row::{Advice, ByMean, DecidedRow, DecidedStage, VerdictKind, is_about_id},
 };
 use crate::{
     error::Result,
@@ -386,15 +386,26 @@ fn by_counts(
 /// measured.
 fn unmeasured(benchmark: &BenchmarkResults<'_>, versions: [VersionRef; 2]) -> Option<DecidedRow> {
     let unmeasured = versions.map(|place| benchmark.unmeasured(place));
-    let is_failed = |one: &Option<Unmeasured>| matches!(one, Some(Unmeasured::Failed(_)));
-    let index = unmeasured.iter().position(is_failed);
-    let index = index.or_else(|| unmeasured.iter().position(Option::is_some))?;
+    let index = first_to_report(&unmeasured)?;
     let unmeasured_in = unmeasured[1 - index].is_none().then_some(index);
     let verdict = match unmeasured.into_iter().nth(index)?? {
         Unmeasured::Failed(reason) => Verdict::Failed { reason },
         Unmeasured::Skipped(reason) => Verdict::Skipped { reason },
     };
     Some(DecidedRow { unmeasured_in, ..DecidedRow::without_metric(&benchmark.benchmark, verdict) })
+}
+
+/// The version whose reason is reported: the first that failed, and only then one that was skipped. That several
+/// benchmarks have an id hides no other failure.
+fn first_to_report(unmeasured: &[Option<Unmeasured>; 2]) -> Option<usize> {
+    let rank = |one: &Unmeasured| match one {
+        Unmeasured::Failed(reason) => 1 + u8::from(!is_about_id(reason)),
+        Unmeasured::Skipped(_) => 0,
+    };
+    let ranks = unmeasured.iter().map(|one| one.as_ref().map(rank));
+    let (index, rank) =
+        ranks.enumerate().max_by_key(|(index, rank)| (*rank, usize::MAX - index))?;
+    rank.map(|_| index)
 }
 
 fn no_measurements() -> Verdict {

@@ -98,6 +98,11 @@ fn duplicate_id_is_one_failing_benchmark() {
     );
     let outcome = project.rbench(&["exec", "HEAD", "--exact", "steady"]).fails_with(4);
     outcome.assert_stderr_has(&["two benchmarks of this target have this id"]);
+    // Only a change that has caused it fails.
+    for (base, exit) in [("HEAD~1", 0), ("HEAD~2", 4)] {
+        let command = [&QUICK[..], &[base, "HEAD", "^steady$"]].concat();
+        project.rbench(&command).run().assert_exit(exit).assert_stdout_has(&["1 failed"]);
+    }
 }
 
 #[test]

@@ -18,6 +18,19 @@ fn failure_in_either_stage_is_the_verdict() {
 }
 
 #[test]
+fn id_of_several_in_the_base_hides_no_failure_of_the_head() {
+    for reasons in
+        [["2 benchmarks have this id; rename", "it crashed"], ["it crashed", "others have this id"]]
+    {
+        let unmeasured = reasons.map(|reason| Some(Unmeasured::Failed(reason.to_owned())));
+        assert_eq!(
+            first_to_report(&unmeasured),
+            reasons.iter().position(|one| one == &"it crashed")
+        );
+    }
+}
+
+#[test]
 fn failed_version_is_named() {
     for (fails, unmeasured_in) in [(&[0][..], Some(0)), (&[1], Some(1)), (&[0, 1], None)] {
         let store = Store::in_memory().unwrap();
