@@ -62,7 +62,7 @@ pub struct Outcome {
     pub dependencies: Vec<DependencyChange>,
     /// The partition of all benchmarks that was compared; absent if all were.
     pub partition: Option<Partition>,
-    /// The bench targets that were not compiled, since their names and sources do not have the words of the filter.
+    /// The bench targets that were not compiled, since their names and sources lack words of the filter.
     pub left_out: Vec<BenchTarget>,
     /// The benchmarks of both versions, a row for each metric, in the order of definition.
     pub rows: Vec<DecidedRow>,

@@ -42,8 +42,8 @@ impl<'a> Session<'a> {
     }
 
     /// Leaves out the bench targets that need not be compiled for the benchmarks that the user named: versions that are
-    /// compiled list theirs, and of the others, the name or the source of a target must have the words of the filter. The
-    /// same ones in all versions, so that a benchmark is in both or really missing in one.
+    /// compiled list theirs, and of the others, the name or the source of a target must have the words of the filter, or
+    /// most of them if none has all. The same ones in all versions, so that a benchmark is in both or really missing in one.
     pub fn leave_out_unneeded<'v>(
         &mut self,
         versions: impl IntoIterator<Item = &'v Version>,
@@ -51,20 +51,25 @@ impl<'a> Session<'a> {
         if !self.runner.names_only_benchmarks() {
             return Ok(());
         }
-        let (mut needed, mut all) = (BTreeSet::new(), BTreeSet::new());
+        let (mut needed, mut uncompiled) = (BTreeSet::new(), Vec::new());
         for version in versions {
-            if let Some(uncompiled) = self.runner.uncompiled_targets(version)? {
-                let with_words = uncompiled.iter().filter(|(_, has_words)| *has_words);
-                needed.extend(with_words.map(|(target, _)| target.clone()));
-                all.extend(uncompiled.into_iter().map(|(target, _)| target));
+            if let Some(targets) = self.runner.uncompiled_targets(version)? {
+                uncompiled.extend(targets);
             } else {
                 self.list_any([version])?;
                 needed.extend(self.listed(version).into_iter().flat_map(ListedVersion::in_use));
             }
         }
+        let fewest = uncompiled.iter().filter_map(|(_, lacking)| *lacking).min();
+        let most = if needed.is_empty() { fewest } else { Some(0) };
+        // None, of which nothing is known, is the least.
+        let with_words = uncompiled.iter().filter(|(_, lacking)| *lacking <= most);
+        needed.extend(with_words.map(|(target, _)| target.clone()));
+        let mut all: BTreeSet<BenchTarget> =
+            uncompiled.into_iter().map(|(target, _)| target).collect();
         let of = all.union(&needed).count();
         all.retain(|target| !needed.contains(target));
-        if !all.is_empty() && !needed.is_empty() {
+        if !all.is_empty() {
             self.observer.compare_event(Event::LeftOut { targets: all.len(), of });
             self.runner.leave_out(all.clone());
             self.unneeded = all;

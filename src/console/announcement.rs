@@ -37,8 +37,8 @@ impl Observer for Console {
             }
             Event::AlreadyMeasured => self.step("all changes between them are already measured"),
             Event::LeftOut { targets, of } => self.step(&format!(
-                "only {} of {of} bench targets: the names and sources of the others do not have the words of the \
-                 filter; --bench NAME compiles one",
+                "only {} of {of} bench targets: the names and sources of the others lack words of the filter; \
+                 --bench NAME compiles one",
                 of - targets
             )),
             Event::ByTarget { benches, lto } => self.step(&format!(

@@ -51,32 +51,33 @@ impl Pattern {
         }
     }
 
-    /// True if a lowercase text has every word that an id must have for the pattern to match it.
-    fn has_words_in(&self, text: &str) -> bool {
+    /// The number of words that an id must have for the pattern to match it, and that a lowercase text lacks.
+    fn lacking_words(&self, text: &str) -> usize {
         match &self.matching {
-            Matching::Exact | Matching::Part(_) => has_words(&self.text, text),
-            Matching::Regex(_) => regex_syntax::parse(&self.text)
-                .map_or(true, |regex| needs_only_words_of(&regex, text)),
+            Matching::Exact | Matching::Part(_) => lacking_words(&self.text, text),
+            Matching::Regex(_) => {
+                regex_syntax::parse(&self.text).map_or(0, |regex| lacking_for(&regex, text))
+            }
         }
     }
 }
 
-fn needs_only_words_of(regex: &Hir, text: &str) -> bool {
-    let has_words_of = |part: &Hir| needs_only_words_of(part, text);
+fn lacking_for(regex: &Hir, text: &str) -> usize {
+    let lacking = |part: &Hir| lacking_for(part, text);
     match regex.kind() {
-        HirKind::Literal(literal) => has_words(&String::from_utf8_lossy(&literal.0), text),
-        HirKind::Capture(group) => has_words_of(&group.sub),
-        HirKind::Repetition(repeated) => repeated.min == 0 || has_words_of(&repeated.sub),
-        HirKind::Concat(parts) => parts.iter().all(has_words_of),
-        HirKind::Alternation(parts) => parts.iter().any(has_words_of),
-        HirKind::Empty | HirKind::Class(_) | HirKind::Look(_) => true,
+        HirKind::Literal(literal) => lacking_words(&String::from_utf8_lossy(&literal.0), text),
+        HirKind::Capture(group) => lacking(&group.sub),
+        HirKind::Repetition(repeated) if repeated.min > 0 => lacking(&repeated.sub),
+        HirKind::Concat(parts) => parts.iter().map(lacking).sum(),
+        HirKind::Alternation(parts) => parts.iter().map(lacking).min().unwrap_or(0),
+        HirKind::Repetition(_) | HirKind::Empty | HirKind::Class(_) | HirKind::Look(_) => 0,
     }
 }
 
-/// True if a lowercase text has all words of a literal. Programs put ids together: `words/64` is written nowhere.
-fn has_words(literal: &str, text: &str) -> bool {
+/// The number of words of a literal that a lowercase text lacks. Programs put ids together: `words/64` is written nowhere.
+fn lacking_words(literal: &str, text: &str) -> usize {
     let words = literal.split(|letter: char| !letter.is_alphabetic());
-    words.into_iter().all(|word| text.contains(&word.to_lowercase()))
+    words.filter(|word| !text.contains(&word.to_lowercase())).count()
 }
 
 impl Filter {
@@ -108,10 +109,10 @@ impl Filter {
         !self.patterns.is_empty() && benches.is_empty() && programs.is_empty()
     }
 
-    /// True if a text has the words of a pattern, so that it may be the source of a benchmark that the filter selects.
-    pub fn has_words_in(&self, text: &str) -> bool {
+    /// The number of words of a pattern that a text lacks, which is 0 if a benchmark with the words in its source can match.
+    pub fn lacking_words(&self, text: &str) -> usize {
         let text = text.to_lowercase();
-        self.patterns.iter().any(|pattern| pattern.has_words_in(&text))
+        self.patterns.iter().map(|pattern| pattern.lacking_words(&text)).min().unwrap_or(0)
     }
 
     pub const fn means_all(&self) -> bool {
@@ -371,9 +372,10 @@ mod tests {
 
     #[test]
     fn source_of_a_benchmark_has_the_words_of_its_filter() {
-        let has = |pattern: &str, exact: bool, text: &str| {
-            Filter::new(&[pattern.to_owned()], exact, TargetFilter::default()).has_words_in(text)
+        let lacking = |pattern: &str, exact: bool, text: &str| {
+            Filter::new(&[pattern.to_owned()], exact, TargetFilter::default()).lacking_words(text)
         };
+        let has = |pattern: &str, exact: bool, text: &str| lacking(pattern, exact, text) == 0;
         let source = "c.benchmark_group(\"words\").bench_function(\"Sort_Unstable\", f64)";
         for pattern in [
             "words/64",
@@ -394,6 +396,7 @@ mod tests {
         {
             assert!(!has(pattern, false, source), "{pattern}");
         }
+        assert_eq!(lacking("(words|letters)/ascending/sort/64", true, source), 2);
         assert!(has("sort_unstable(words)/64", true, source) && !has(".*numbers", true, source));
     }
 

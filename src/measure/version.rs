@@ -273,6 +273,10 @@ impl ListedVersion {
     }
 }
 
+/// Bench targets, each with the number of words of the filter that its name and its source lack; `None` if the source does
+/// not show all its benchmarks.
+type TargetsWithWords = Vec<(BenchTarget, Option<usize>)>;
+
 /// The benchmarks of one version that the other lacks.
 pub fn benchmarks_only_in(one: &ListedVersion, other: &ListedVersion) -> Vec<Benchmark> {
     let others = other.benchmarks();
@@ -335,25 +339,21 @@ impl Runner<'_> {
         Ok(Some(found).filter(|found| found.targets.len() > 1))
     }
 
-    /// The selected bench targets of a version that is not compiled yet, each with true if its name or its source has the
-    /// words of the filter, or if its benchmarks are not all in its source.
-    pub fn uncompiled_targets(
-        &self,
-        version: &Version,
-    ) -> Result<Option<Vec<(BenchTarget, bool)>>> {
+    /// The selected bench targets of a version, if it is not compiled yet.
+    pub fn uncompiled_targets(&self, version: &Version) -> Result<Option<TargetsWithWords>> {
         let filter = &self.settings.filter;
         let checkout = self.project.checkout(version, self.build_env.observer)?;
-        let may_have = |workspace: &Workspace, target: &BenchTarget, package_id: &str| {
+        let lacking = |workspace: &Workspace, target: &BenchTarget, package_id: &str| {
             let (_, found) = workspace.package_and_target(target, package_id)?;
             let (text, is_whole) = crate_text(&found.src_path);
-            let is_command = self.project.file.commands_of(target).next().is_some();
-            Ok(!is_whole || is_command || filter.has_words_in(&format!("{} {text}", found.name)))
+            let shows_all = is_whole && self.project.file.commands_of(target).next().is_none();
+            Ok(shows_all.then(|| filter.lacking_words(&format!("{} {text}", found.name))))
         };
         let targets = |Uncompiled { workspace, targets }: Uncompiled| {
             let targets = targets.into_iter();
             targets
-                .map(|(target, id)| may_have(&workspace, &target, &id).map(|may| (target, may)))
-                .collect::<Result<Vec<_>>>()
+                .map(|(target, id)| lacking(&workspace, &target, &id).map(|words| (target, words)))
+                .collect::<Result<TargetsWithWords>>()
         };
         let source = source_of(version, &checkout);
         self.build_env.before_compiling(source, filter.targets(), targets)?.transpose()

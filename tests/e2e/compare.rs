@@ -70,7 +70,8 @@ fn first_targets_are_compared_before_the_others_are_compiled_if_each_takes_long(
 #[test]
 fn only_targets_with_the_words_of_the_filter_are_compiled() {
     const MORE: &str = "use rbench_harness::{main, Suite};\n\nmod ids;\n\nfn benchmarks(suite: &mut Suite) {\n    for id in \
-        [ids::OTHER.to_owned(), [\"joi\", \"ned\"].concat(), [\"chan\", \"ging\"].concat()] {\n        \
+        [ids::OTHER.to_owned(), [\"joi\", \"ned\"].concat(), [\"chan\", \"ging\"].concat(),\n        \
+        [ids::OTHER, \"/ri\", \"sing\"].concat()] {\n        \
         suite.bench(&id, |bencher| bencher.iter(counted::steady));\n    }\n}\n\nmain!(benchmarks);\n";
     let project = TestProject::of("counted");
     project.append("Cargo.toml", "\n[[bench]]\nname = \"more\"\nharness = false\n");
@@ -98,7 +99,10 @@ fn only_targets_with_the_words_of_the_filter_are_compiled() {
     let (rows, left_out, _) = compare(first, "changing");
     assert_eq!((&rows[..], &left_out[..]), (&["changing".into()][..], &["more".into()][..]));
     let text = project.rbench(&[&SHORT[..], &["HEAD~1", "HEAD", "other"]].concat()).ok();
-    text.assert_stdout_has(&["not compiled (name and source without", "compares one): work"]);
+    text.assert_stdout_has(&["not compiled (name and source lack", "compares one): work"]);
+    // One source has most of the words.
+    let (rows, left_out, _) = compare(first, "other/rising");
+    assert_eq!((&rows[..], &left_out[..]), (&["other/rising".into()][..], &["work".into()][..]));
     // No source has this word, so that all are compiled.
     let (rows, left_out, progress) = compare(first, "joined");
     assert_eq!((&rows[..], &left_out[..]), (&["joined".into()][..], &[][..]), "{progress}");

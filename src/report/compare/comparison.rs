@@ -87,7 +87,7 @@ pub struct Comparison {
     /// The compared part of all benchmarks; absent if all were compared.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) partition: Option<Partition>,
-    /// The bench targets that were not compiled, since their names and sources do not have the words of the filter.
+    /// The bench targets that were not compiled, since their names and sources lack words of the filter.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) left_out: Vec<BenchTarget>,
     /// Where the time of changed benchmarks went, if that was requested.

@@ -565,7 +565,7 @@ impl ComparisonReport {
         let left_out = self.list(self.outcome.left_out.iter().map(|one| one.target.clone()));
         if !left_out.is_empty() {
             lines.push(format!(
-                "not compiled (name and source without the words of the filter; --bench NAME compares one): {left_out}"
+                "not compiled (name and source lack words of the filter; --bench NAME compares one): {left_out}"
             ));
         }
         let idle =
