@@ -249,27 +249,36 @@ impl Stages<'_> {
             return Ok(Vec::new());
         }
         let (builds, decided) = (block.builds, block.undecided.len());
-        let after = block.undecided.into_iter().filter_map(|one| {
+        let mut after = Vec::new();
+        for one in block.undecided {
             let progress = progress.get(one.benchmark).copied().unwrap_or_default();
             let executions = self.executions_of(one.benchmark, builds, repeats);
             let (more, chance) = match progress {
-                Progress::Ended => return None,
+                Progress::Ended => continue,
                 Progress::Flagged { .. } => (1, 1.0),
                 Progress::Open(outlook) => {
                     let most = self.most_repeats(one.benchmark, builds);
                     outlook.next(most).unwrap_or((1, outlook.chance()))
                 }
             };
-            let repeats = repeats * more;
-            Some(Undecided { builds, repeats, executions, progress, chance, ..one })
-        });
-        let after: Vec<Undecided<'_>> = after.collect();
+            let repeats = (repeats * more).max(self.begun_repeats(experiment.id, one.benchmark)?);
+            after.push(Undecided { builds, repeats, executions, progress, chance, ..one });
+        }
         let undecided = after.len();
         let repeated = after.iter().filter(|one| one.repeats > repeats);
         let executions =
             repeated.map(|one| self.executions_of(one.benchmark, 1, one.repeats)).max();
         self.observer.compare_event(Event::Analysed { builds, decided, undecided, executions });
         Ok(after)
+    }
+
+    /// How many times as many executions of a build as planned the first stage has: an interrupted one goes on as it began.
+    fn begun_repeats(&self, id: ExperimentId, benchmark: &Benchmark) -> Result<u32> {
+        let (planned, _) = self.runner.executions(benchmark);
+        let rows = self.runner.store.rows(benchmark, &[id])?.into_iter();
+        let of_first = rows.filter(|row| row.slot.stage == Stage::First);
+        let executions = of_first.map(|row| row.slot.round + 1).max().unwrap_or_default();
+        Ok((executions / planned.max(1)).max(1))
     }
 
     /// The next step in one metric: continues only if the next interim analysis is likely enough to
