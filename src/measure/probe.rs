@@ -142,9 +142,12 @@ impl<'t> Trial<'t> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::process::testing::leaves_descendants;
 
     #[test]
     fn compiled_benchmark_is_interleaved() {
+        // Those of another test would be taken for its own.
+        let _alone = leaves_descendants();
         let interrupt = process::Interrupt::new().unwrap();
         let trial = Trial::new(Conditions::new(&interrupt)).unwrap();
         let rustc = OsStr::new("rustc");

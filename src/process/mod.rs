@@ -21,7 +21,7 @@ mod scratch;
 mod setup;
 mod stand_still;
 #[cfg(test)]
-mod testing;
+pub mod testing;
 pub mod trace;
 
 pub use self::{

@@ -15,7 +15,7 @@ pub fn leaves_descendants() -> MutexGuard<'static, ()> {
 }
 
 /// Compiles `source` with rustc and these flags.
-pub fn compile(source: &str, flags: &str, to: &Path) {
+pub(super) fn compile(source: &str, flags: &str, to: &Path) {
     let path = to.with_extension("rs");
     fs::write(&path, source).unwrap();
     let mut command = Command::new("rustc");
