@@ -533,29 +533,43 @@ fn has_bench_function(source: &Utf8Path) -> bool {
 /// The text of a crate's root source and of the modules that it declares, and true if that is all of the crate. Two
 /// crates of a package may have their modules in one directory.
 pub fn crate_text(source: &Utf8Path) -> (String, bool) {
+    /// The most bytes that are read: no one writes longer benchmarks, but a version may have any files.
+    const MOST: u64 = 4 << 20;
     // A link may lead anywhere, and one of a directory back to one above.
-    let is_file =
-        |path: &Utf8Path| path.symlink_metadata().is_ok_and(|metadata| metadata.is_file());
+    let is_file = |path: &Utf8Path| {
+        path.symlink_metadata().is_ok_and(|metadata| metadata.is_file() && metadata.len() <= MOST)
+    };
+    if !is_file(source) {
+        return (String::new(), false);
+    }
     // Its modules are in its own directory, as those of a `mod.rs` are.
     let directory = source.parent().unwrap_or(source);
     let mut sources = vec![(source.to_owned(), directory.to_owned())];
-    let (mut seen, mut all, mut is_whole) = (BTreeSet::new(), String::new(), is_file(source));
+    let (mut seen, mut all, mut is_whole) = (BTreeSet::new(), String::new(), true);
     while let Some((source, directory)) = sources.pop() {
         let Ok(source) = source.canonicalize_utf8() else { continue };
         if !seen.insert(source.clone()) {
             continue;
         }
+        if all.len() as u64 > MOST {
+            return (all, false);
+        }
         let text = fs::read_to_string(source);
         is_whole &= text.is_ok();
         let text = text.unwrap_or_default();
         is_whole &= !["include!", "path = \""].iter().any(|part| text.contains(part));
-        let declared = |line: &str| {
-            let (before, name) = line.trim().strip_suffix(';')?.split_once("mod ")?;
+        for line in text.lines() {
+            let code = line.split("//").next().unwrap_or_default().trim();
+            let Some((before, name)) = code.split_once("mod ") else { continue };
             // `#[cfg(test)]` may stand on the same line.
-            (before.is_empty() || before.starts_with("pub") || before.starts_with('#'))
-                .then(|| directory.join(name.trim()))
-        };
-        for module in text.lines().filter_map(declared) {
+            let declares =
+                before.is_empty() || before.starts_with("pub") || before.starts_with('#');
+            let Some(name) = name.strip_suffix(';').filter(|_| declares) else {
+                // One with its own text may have others in a directory of its name, and `mod` may be part of a text.
+                is_whole &= !code.contains(';');
+                continue;
+            };
+            let module = directory.join(name.trim());
             let places =
                 [(module.join("mod.rs"), module.clone()), (module.with_extension("rs"), module)];
             let found = places.into_iter().find(|(source, _)| is_file(source));
@@ -651,4 +665,32 @@ fn package_targets(package: &Package, kind: &TargetKind) -> Vec<Discovered> {
             is_example: target.is_example(),
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_of_a_crate_has_its_modules_and_says_if_it_lacks_some() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| Utf8PathBuf::from_path_buf(directory.path().join(name)).unwrap();
+        let text = |source: &str| {
+            fs::write(at("main.rs"), source).unwrap();
+            crate_text(&at("main.rs"))
+        };
+        fs::write(at("ids.rs"), "const ID: &str = \"rising\";").unwrap();
+        for whole in
+            ["mod ids;", "mod ids; // names", "#[cfg(test)] mod ids;", "pub mod ids;\nmod own {}\n"]
+        {
+            let (all, is_whole) = text(whole);
+            assert!(all.contains("rising") && is_whole, "{whole}");
+        }
+        for part in ["use a::b; mod ids;", "mod absent;", "#[path = \"x.rs\"]\nmod ids;"] {
+            assert!(!text(part).1, "{part}");
+        }
+        assert!(!text("include!(\"ids.rs\");").1);
+        std::os::unix::fs::symlink("/dev/zero", at("zero.rs")).unwrap();
+        assert_eq!(crate_text(&at("zero.rs")), (String::new(), false));
+    }
 }

@@ -104,6 +104,7 @@ fn merged(parts: &[&Comparison]) -> Result<Comparison, String> {
         times: joined(parts, |part| &part.times),
         added: joined(parts, |part| &part.added),
         removed: joined(parts, |part| &part.removed),
+        left_out: joined(parts, |part| &part.left_out),
         failed_targets: joined(parts, |part| &part.failed_targets),
         unused_acceptances: joined(parts, |part| &part.unused_acceptances),
         next_steps: joined(parts, |part| &part.next_steps),

@@ -17,7 +17,14 @@ use crate::{
 pub fn compare_needed(requests: &[Request], session: &mut Session<'_>) -> Result<Vec<Outcome>> {
     session.leave_out_unneeded(requests.iter().flat_map(|one| &one.versions))?;
     let compared = compare_in_parts(requests, session);
-    if compared.is_ok() || session.unneeded.is_empty() || session.has_benchmarks().is_ok() {
+    // Others than that no version has one are errors of the versions.
+    let mut versions = requests.iter().flat_map(|one| &one.versions);
+    let are_listed = versions.all(|version| session.listed(version).is_some());
+    if compared.is_ok()
+        || session.unneeded.is_empty()
+        || !are_listed
+        || session.has_benchmarks().is_ok()
+    {
         return compared;
     }
     let note = "none of them has a benchmark that the filter selects, so all are compiled";

@@ -60,11 +60,19 @@ impl<'a> Session<'a> {
                 needed.extend(self.listed(version).into_iter().flat_map(ListedVersion::in_use));
             }
         }
-        let fewest = uncompiled.iter().filter_map(|(_, lacking)| *lacking).min();
-        let most = if needed.is_empty() { fewest } else { Some(0) };
-        // None, of which nothing is known, is the least.
-        let with_words = uncompiled.iter().filter(|(_, lacking)| *lacking <= most);
-        needed.extend(with_words.map(|(target, _)| target.clone()));
+        // Of each way in which an id can match: what the user named may be in several targets.
+        let known = || uncompiled.iter().filter_map(|(_, lacking)| lacking.as_deref());
+        let ways = known().map(<[_]>::len).max().unwrap_or_default();
+        let fewest: Vec<usize> =
+            (0..ways).map(|way| known().map(|one| one[way]).min().unwrap_or_default()).collect();
+        for (target, lacking) in &uncompiled {
+            let has_most =
+                |one: &Vec<usize>| one.iter().zip(&fewest).any(|(own, least)| own == least);
+            // Of some, nothing is known.
+            if lacking.as_ref().is_none_or(has_most) {
+                needed.insert(target.clone());
+            }
+        }
         let mut all: BTreeSet<BenchTarget> =
             uncompiled.into_iter().map(|(target, _)| target).collect();
         let of = all.union(&needed).count();

@@ -51,27 +51,36 @@ impl Pattern {
         }
     }
 
-    /// The number of words that an id must have for the pattern to match it, and that a lowercase text lacks.
-    fn lacking_words(&self, text: &str) -> usize {
+    /// For each way in which an id can match, the number of words that it must have and that a lowercase text lacks.
+    fn lacking_words(&self, text: &str) -> Vec<usize> {
         match &self.matching {
-            Matching::Exact | Matching::Part(_) => lacking_words(&self.text, text),
+            Matching::Exact | Matching::Part(_) => vec![lacking_words(&self.text, text)],
             Matching::Regex(_) => {
-                regex_syntax::parse(&self.text).map_or(0, |regex| lacking_for(&regex, text))
+                regex_syntax::parse(&self.text).map_or(vec![0], |regex| lacking_for(&regex, text))
             }
         }
     }
 }
 
-fn lacking_for(regex: &Hir, text: &str) -> usize {
+/// The same for a regular expression, of which each alternative is another way.
+fn lacking_for(regex: &Hir, text: &str) -> Vec<usize> {
+    /// With more ways, nothing is known of any.
+    const MOST_WAYS: usize = 64;
     let lacking = |part: &Hir| lacking_for(part, text);
-    match regex.kind() {
-        HirKind::Literal(literal) => lacking_words(&String::from_utf8_lossy(&literal.0), text),
+    let ways = match regex.kind() {
+        HirKind::Literal(literal) => {
+            vec![lacking_words(&String::from_utf8_lossy(&literal.0), text)]
+        }
         HirKind::Capture(group) => lacking(&group.sub),
         HirKind::Repetition(repeated) if repeated.min > 0 => lacking(&repeated.sub),
-        HirKind::Concat(parts) => parts.iter().map(lacking).sum(),
-        HirKind::Alternation(parts) => parts.iter().map(lacking).min().unwrap_or(0),
-        HirKind::Repetition(_) | HirKind::Empty | HirKind::Class(_) | HirKind::Look(_) => 0,
-    }
+        HirKind::Concat(parts) => parts.iter().map(lacking).fold(vec![0], |before, part| {
+            let sums = before.iter().flat_map(|one| part.iter().map(move |other| one + other));
+            sums.take(MOST_WAYS + 1).collect()
+        }),
+        HirKind::Alternation(parts) => parts.iter().flat_map(lacking).collect(),
+        HirKind::Repetition(_) | HirKind::Empty | HirKind::Class(_) | HirKind::Look(_) => vec![0],
+    };
+    if ways.len() > MOST_WAYS { vec![0] } else { ways }
 }
 
 /// The number of words of a literal that a lowercase text lacks. Programs put ids together: `words/64` is written nowhere.
@@ -109,10 +118,11 @@ impl Filter {
         !self.patterns.is_empty() && benches.is_empty() && programs.is_empty()
     }
 
-    /// The number of words of a pattern that a text lacks, which is 0 if a benchmark with the words in its source can match.
-    pub fn lacking_words(&self, text: &str) -> usize {
+    /// For each way in which an id can match one of the patterns, the number of words that it must have and that a text lacks: 0
+    /// if a benchmark with the words in its source can match. Equally many for each text.
+    pub fn lacking_words(&self, text: &str) -> Vec<usize> {
         let text = text.to_lowercase();
-        self.patterns.iter().map(|pattern| pattern.lacking_words(&text)).min().unwrap_or(0)
+        self.patterns.iter().flat_map(|pattern| pattern.lacking_words(&text)).collect()
     }
 
     pub const fn means_all(&self) -> bool {
@@ -373,9 +383,11 @@ mod tests {
     #[test]
     fn source_of_a_benchmark_has_the_words_of_its_filter() {
         let lacking = |pattern: &str, exact: bool, text: &str| {
-            Filter::new(&[pattern.to_owned()], exact, TargetFilter::default()).lacking_words(text)
+            let filter = Filter::new(&[pattern.to_owned()], exact, TargetFilter::default());
+            filter.lacking_words(text)
         };
-        let has = |pattern: &str, exact: bool, text: &str| lacking(pattern, exact, text) == 0;
+        let has =
+            |pattern: &str, exact: bool, text: &str| lacking(pattern, exact, text).contains(&0);
         let source = "c.benchmark_group(\"words\").bench_function(\"Sort_Unstable\", f64)";
         for pattern in [
             "words/64",
@@ -396,7 +408,8 @@ mod tests {
         {
             assert!(!has(pattern, false, source), "{pattern}");
         }
-        assert_eq!(lacking("(words|letters)/ascending/sort/64", true, source), 2);
+        assert_eq!(lacking("(words|letters)/ascending/sort/64", true, source), [2]);
+        assert_eq!(lacking("^(words|numbers)/(sort|a|b)", false, source), [0, 0, 0, 1, 1, 1]);
         assert!(has("sort_unstable(words)/64", true, source) && !has(".*numbers", true, source));
     }
 

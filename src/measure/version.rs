@@ -273,9 +273,9 @@ impl ListedVersion {
     }
 }
 
-/// Bench targets, each with the number of words of the filter that its name and its source lack; `None` if the source does
-/// not show all its benchmarks.
-type TargetsWithWords = Vec<(BenchTarget, Option<usize>)>;
+/// Bench targets, each with the numbers of words of the filter that its name and its source lack, for each way in which an id
+/// can match; `None` if the source does not show all its benchmarks.
+type TargetsWithWords = Vec<(BenchTarget, Option<Vec<usize>>)>;
 
 /// The benchmarks of one version that the other lacks.
 pub fn benchmarks_only_in(one: &ListedVersion, other: &ListedVersion) -> Vec<Benchmark> {
