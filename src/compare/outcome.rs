@@ -238,7 +238,8 @@ mod tests {
         let skipped = Verdict::Skipped { reason: String::new() };
         let regressed = decided_row("a", 812.0, &[1.4, 1.38], 0.01, 0.01);
         let inconclusive = inconclusive("a", Repetition::Builds, 30, 0.01);
-        let reason = "cannot execute it\n  2 benchmarks have this id; give each another".to_owned();
+        let reason = "cannot execute it\n  2 benchmarks have this id; give each a name of its own"
+            .to_owned();
         let twice = row(Verdict::Failed { reason });
         let in_head = DecidedRow { unmeasured_in: Some(1), ..twice.clone() };
         assert_eq!(strict(vec![twice.clone(), row(Verdict::Identical)]), Exit::Success);

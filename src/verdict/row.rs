@@ -81,9 +81,16 @@ pub enum Repetition {
     Executions,
 }
 
-/// True for the reason of a failure that several benchmarks have one id, in the words of any harness.
+/// True for the reason of a failure that several benchmarks have one id, in the words of any harness: a line by itself, as a program
+/// may print anything within one of its own.
 pub(super) fn is_about_id(reason: &str) -> bool {
-    reason.contains(" have this id")
+    let is_said = |line: &str| {
+        let line = line.trim();
+        let number = line.strip_suffix(" benchmarks have this id; give each a name of its own");
+        number.is_some_and(|number| number.parse::<usize>().is_ok())
+            || line == "two benchmarks of this target have this id"
+    };
+    reason.lines().any(is_said)
 }
 
 impl DecidedRow {

@@ -17,10 +17,12 @@ fn failure_in_either_stage_is_the_verdict() {
     }
 }
 
+const TWICE: &str = "2 benchmarks have this id; give each a name of its own";
+
 #[test]
 fn id_of_several_in_the_base_hides_no_failure_of_the_head() {
     for reasons in
-        [["2 benchmarks have this id; rename", "it crashed"], ["it crashed", "others have this id"]]
+        [[TWICE, "it crashed"], ["it crashed", "two benchmarks of this target have this id"]]
     {
         let unmeasured = reasons.map(|reason| Some(Unmeasured::Failed(reason.to_owned())));
         assert_eq!(
