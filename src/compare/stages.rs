@@ -252,7 +252,7 @@ impl Stages<'_> {
         let mut after = Vec::new();
         for one in block.undecided {
             let progress = progress.get(one.benchmark).copied().unwrap_or_default();
-            let executions = self.executions_of(one.benchmark, builds, repeats);
+            let (begun, executions) = self.begun(experiment.id, one.benchmark)?;
             let (more, chance) = match progress {
                 Progress::Ended => continue,
                 Progress::Flagged { .. } => (1, 1.0),
@@ -261,7 +261,7 @@ impl Stages<'_> {
                     outlook.next(most).unwrap_or((1, outlook.chance()))
                 }
             };
-            let repeats = (repeats * more).max(self.begun_repeats(experiment.id, one.benchmark)?);
+            let repeats = (repeats * more).max(begun);
             after.push(Undecided { builds, repeats, executions, progress, chance, ..one });
         }
         let undecided = after.len();
@@ -272,13 +272,16 @@ impl Stages<'_> {
         Ok(after)
     }
 
-    /// How many times as many executions of a build as planned the first stage has: an interrupted one goes on as it began.
-    fn begun_repeats(&self, id: ExperimentId, benchmark: &Benchmark) -> Result<u32> {
-        let (planned, _) = self.runner.executions(benchmark);
+    /// How many times as many executions of a build as planned the first stage has, and the number of all of each version: an
+    /// interrupted one goes on as it began.
+    fn begun(&self, id: ExperimentId, benchmark: &Benchmark) -> Result<(u32, u32)> {
+        let (planned, most) = self.runner.executions(benchmark);
         let rows = self.runner.store.rows(benchmark, &[id])?.into_iter();
         let of_first = rows.filter(|row| row.slot.stage == Stage::First);
-        let executions = of_first.map(|row| row.slot.round + 1).max().unwrap_or_default();
-        Ok((executions / planned.max(1)).max(1))
+        let slots: HashSet<_> = of_first.map(|row| (row.slot.seed, row.slot.round)).collect();
+        let rounds = slots.iter().map(|(_, round)| round + 1).max().unwrap_or_default();
+        let executions = u32::try_from(slots.len()).unwrap_or(u32::MAX);
+        Ok(((rounds / planned.max(1)).clamp(1, most), executions))
     }
 
     /// The next step in one metric: continues only if the next interim analysis is likely enough to

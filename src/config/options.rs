@@ -70,7 +70,7 @@ pub struct SamplingOptions {
     #[arg(short = 'l', long, value_name = "L", value_parser = values::builds)]
     #[serde(deserialize_with = "key::builds")]
     pub builds: Option<InterimAnalyses>,
-    /// Number of executions of each build [default: 1 to compare, up to 5 after the first analysis; 2 to run]
+    /// Number of executions of each build [default: 1 to compare, up to 5 times as many if noisy; 2 to run]
     #[arg(short = 'm', long, value_name = "M", value_parser = values::count)]
     #[serde(deserialize_with = "key::count")]
     pub executions: Option<u32>,

@@ -1,7 +1,7 @@
 //! The interim analyses of a benchmark: the builds that each of them includes, and what the first
 //! stage requires next. Pure apart from reading stored rows.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 use rbench_stats::{AlphaSpending, Analysis, Criteria, outlook::Outlook};
 
@@ -41,7 +41,7 @@ impl DoneAnalyses {
 
 impl BenchmarkResults<'_> {
     /// The completed analyses of two versions of an experiment. An analysis is complete once each
-    /// of its builds was executed in both versions.
+    /// of its builds was executed in both versions; a later one, as often as the first build.
     pub(super) fn interim_analyses(&self, versions: [VersionRef; 2]) -> DoneAnalyses {
         let plan = &self.results.experiments[versions[0].experiment].plan;
         let own = plan.benchmarks.iter().find(|planned| planned.benchmark == self.benchmark);
@@ -52,13 +52,26 @@ impl BenchmarkResults<'_> {
             return DoneAnalyses { planned, seeds: Vec::new(), build_counts: Vec::new(), rounds };
         }
         let seeds = LayoutSeed::list(plan.first_stage_seed(), planned.most);
-        let executed = versions.map(|place| -> HashSet<LayoutSeed> {
-            self.executions(place, Stage::First).map(|(row, _)| row.slot.seed).collect()
+        let executed = versions.map(|place| {
+            let mut counts: HashMap<LayoutSeed, usize> = HashMap::new();
+            for (row, _) in self.executions(place, Stage::First) {
+                *counts.entry(row.slot.seed).or_default() += 1;
+            }
+            counts
         });
-        let is_executed = |seed: &LayoutSeed| executed.iter().all(|seeds| seeds.contains(seed));
-        let complete = seeds.iter().take_while(|seed| is_executed(seed)).count();
-        let build_counts = planned.builds().map(|builds| builds as usize);
-        let build_counts = build_counts.take_while(|builds| *builds <= complete).collect();
+        let times = |seed: &LayoutSeed| {
+            executed.iter().map(|counts| counts.get(seed).copied().unwrap_or_default()).min()
+        };
+        let complete = |times_each: Option<usize>| {
+            seeds.iter().take_while(|seed| times(seed) >= times_each).count()
+        };
+        // An interrupted analysis may lack some of the executions that the first build has.
+        let most = seeds.first().and_then(&times).map(|times| times.max(1));
+        let [begun, whole] = [Some(1), most].map(complete);
+        let build_counts = planned.builds().map(|builds| builds as usize).enumerate();
+        let build_counts = build_counts
+            .take_while(|(index, builds)| *builds <= if *index == 0 { begun } else { whole });
+        let build_counts = build_counts.map(|(_, builds)| builds).collect();
         DoneAnalyses { planned, seeds, build_counts, rounds }
     }
 }

@@ -84,6 +84,19 @@ fn first_analysis_does_not_depend_on_later_executions_of_its_builds() {
 }
 
 #[test]
+fn analysis_that_lacks_executions_is_not_complete() {
+    let store = Store::in_memory().unwrap();
+    let filling = Filling::with_analyses(&store, ANALYSES);
+    for round in [0, 1] {
+        filling.measure_round(round, 0..5, 0.0, 0.03);
+    }
+    filling.measure_round(0, 5..10, 0.0, 0.03);
+    assert_eq!(builds(&row(&filling)), [5], "interrupted");
+    filling.measure_round(1, 5..10, 0.0, 0.03);
+    assert_eq!(builds(&row(&filling)), [10]);
+}
+
+#[test]
 fn flagged_benchmark_requests_builds_by_its_power() {
     let wanted = |change, spread| {
         let store = Store::in_memory().unwrap();
