@@ -334,8 +334,14 @@ impl ComparisonReport {
         }
         options.push((flag, Some(number.as_str())));
         let executions = self.more_executions(lacking);
-        if let (Repetition::Builds, Some(number)) = (most.what, &executions) {
-            options.push(("executions", Some(number.as_str())));
+        let builds = present_builds(lacking);
+        match most.what {
+            Repetition::Builds => {
+                options.extend(executions.as_deref().map(|number| ("executions", Some(number))));
+            }
+            Repetition::Executions => {
+                options.extend(builds.as_deref().map(|number| ("builds", Some(number))));
+            }
         }
         let command = self.suggest_of_both("compare", &options);
         Some(Step { command, purpose })
@@ -351,6 +357,12 @@ impl ComparisonReport {
         let planned = stored.map(|experiment| experiment.sample_sizes.executions).max()?;
         (most > planned).then(|| most.to_string())
     }
+}
+
+/// The most builds that one of these rows got: what more executions show is known for a fixed number.
+fn present_builds(lacking: &[(&DecidedRow, Advice)]) -> Option<String> {
+    let stages = lacking.iter().filter_map(|(row, _)| row.decisive());
+    stages.map(|stage| stage.summaries[0].builds().len()).max().map(|most| most.to_string())
 }
 
 /// True if the advised experiment would still detect only changes so large that it is not worth its time.

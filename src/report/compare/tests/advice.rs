@@ -93,7 +93,7 @@ fn advice_for_several_benchmarks_suffices_for_each() {
             ],
             [
                 "detect changes half as small in 2 inconclusive benchmarks",
-                "cargo rbench compare main HEAD --exact --filter c --filter d --executions 30"
+                "cargo rbench compare main HEAD --exact --filter c --filter d --executions 30 --builds 10"
             ],
         ]
     );
@@ -108,8 +108,7 @@ fn advice_for_several_benchmarks_suffices_for_each() {
         [
             "cargo rbench compare main HEAD --exact --filter a --filter=-b --builds 30 --features simd \
              --executions 4 --manifest-path x",
-            "cargo rbench compare main HEAD --executions 30 --features simd --filter . --builds 10 \
-             --manifest-path x",
+            "cargo rbench compare main HEAD --executions 30 --builds 10 --features simd --filter . --manifest-path x",
             "cargo rbench history HEAD --exact --filter a --manifest-path x",
         ]
     );
