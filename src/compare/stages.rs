@@ -285,7 +285,7 @@ impl Stages<'_> {
     }
 
     /// The next step in one metric: continues only if the next interim analysis is likely enough to
-    /// decide with at most so many times as many executions, or the stopping rule demands it.
+    /// decide, with at most `most_repeats` times as many executions, or the stopping rule demands it.
     fn if_worthwhile(&self, progress: Progress, most_repeats: u32) -> Progress {
         match progress {
             Progress::Open(outlook)
@@ -297,7 +297,7 @@ impl Stages<'_> {
         }
     }
 
-    /// The most times as many executions of each build that a benchmark may get after an analysis of so many builds. Only after
+    /// The largest factor by which the executions of each build may grow after an analysis of this number of builds: only after
     /// the first one, which is then known by its executions; and without a budget no more than take half a minute, since the
     /// benchmark may still be undecided then.
     fn most_repeats(&self, benchmark: &Benchmark, builds: u32) -> u32 {

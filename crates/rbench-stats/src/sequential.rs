@@ -56,7 +56,7 @@ impl Assessment {
         (unchanged + flagged).min(1.0)
     }
 
-    /// The probability that an analysis of so many builds, with `repeats` times as many executions of each, calls the benchmark
+    /// The probability that an analysis of `next_builds` builds, with `repeats` times as many executions of each, calls the benchmark
     /// unchanged if it is.
     pub(super) fn power_if_unchanged(
         &self,
