@@ -81,8 +81,8 @@ pub enum Repetition {
     Executions,
 }
 
-/// True for the reason of a failure that several benchmarks have one id, in the words of any harness: a line by itself, as a program
-/// may print anything within one of its own.
+/// True for the reason of a failure that several benchmarks have one id, in the words of any harness. They are a whole line: a
+/// message of a program may have them among others.
 pub(super) fn is_about_id(reason: &str) -> bool {
     let is_said = |line: &str| {
         let line = line.trim();

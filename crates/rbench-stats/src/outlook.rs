@@ -29,15 +29,18 @@ impl Outlook {
         later: impl Iterator<Item = (usize, AlphaSpending)>,
         criteria: &Criteria,
     ) -> Self {
-        let mut outlook = Self::default();
-        for (builds, rates) in later {
-            let chance = analysis.chance_to_be_decided(builds, rates, criteria);
-            outlook.chance = outlook.chance.max(chance);
-            outlook.repeats = (1..=MOST_REPEATS).find(|repeats| {
+        let mut last = None;
+        let chances = later.map(|(builds, rates)| {
+            last = Some((builds, rates));
+            analysis.chance_to_be_decided(builds, rates, criteria)
+        });
+        let chance = chances.fold(0.0, f64::max);
+        let repeats = last.and_then(|(builds, rates)| {
+            (1..=MOST_REPEATS).find(|repeats| {
                 analysis.own.power_if_unchanged(builds, *repeats, rates) >= REPEATED_POWER
-            });
-        }
-        outlook
+            })
+        });
+        Self { chance, repeats }
     }
 
     /// How many times as many executions of each build come next, at most `most`, and the probability that they decide the

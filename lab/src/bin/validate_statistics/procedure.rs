@@ -146,7 +146,7 @@ impl<'c> Procedure<'c> {
         Some(Decided { verdict, builds, executions, change })
     }
 
-    /// Measures until there are so many pairs of builds with so many executions each.
+    /// Measures until there are `builds` pairs of builds, each executed `executions` times.
     fn measure(
         &self,
         pairs: &mut Vec<Vec<Drawn>>,
