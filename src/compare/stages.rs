@@ -6,6 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use rbench_stats::outlook::{MostRepeats, NextStep};
 use tracing::debug;
 
 use super::{Event, Observer, Outcome, decide, warning};
@@ -48,6 +49,8 @@ struct Undecided<'e> {
     progress: Progress,
     /// The probability that the next measurements decide it.
     chance: f64,
+    /// True if it is measured further to narrow its interval, though that may decide nothing.
+    narrows: bool,
 }
 
 /// The next measurements of a benchmark. The smallest come first, and equal ones together.
@@ -68,6 +71,21 @@ struct Block<'e> {
     benchmarks: Vec<Benchmark>,
     builds: u32,
     undecided: Vec<Undecided<'e>>,
+}
+
+/// The longest time, without a budget, of the executions of a benchmark that has more of each build than planned.
+const LONGEST: Duration = Duration::from_secs(30);
+
+/// The longest time, without a budget, in which the intervals of all benchmarks are narrowed: these may remain undecided.
+const NARROWING_TOGETHER: Duration = Duration::from_secs(120);
+
+/// What a benchmark needs until its last analysis.
+#[derive(Clone, Copy, Debug)]
+struct Remaining {
+    /// The time of as many executions of each build as planned, in both versions, if it is known.
+    executing: Option<Duration>,
+    /// The time in which the missing builds of both versions are linked.
+    linking: Duration,
 }
 
 impl Stages<'_> {
@@ -99,9 +117,11 @@ impl Stages<'_> {
                 executions: 0,
                 progress: Progress::Ended,
                 chance: 1.0,
+                narrows: false,
             }
         };
         let mut undecided: Vec<Undecided<'_>> = measured.iter().map(not_begun).collect();
+        let mut spare = NARROWING_TOGETHER;
         while let Some(block) = self.next_block(&mut undecided, budget.as_ref()) {
             let stage = block.extent.stage;
             let seeds = match stage {
@@ -128,7 +148,13 @@ impl Stages<'_> {
                 budget.count(&block.benchmarks)?;
             }
             let pending = undecided.iter().filter(|one| one.builds == 0).count();
-            undecided.extend(self.still_undecided(&experiment, block, pending)?);
+            undecided.extend(self.still_undecided(
+                &experiment,
+                block,
+                builds,
+                pending,
+                &mut spare,
+            )?);
         }
         outcome.add_disturbances(self.preempted(experiment.id)?);
         let rows = decide::decide_rows(runner, self.verdicts, experiment.id, measured)?;
@@ -217,13 +243,15 @@ impl Stages<'_> {
         Next { waits, magnitude: one.magnitude, stage, builds, repeats: one.repeats }
     }
 
-    /// The benchmarks that are undecided after a block: none after the second stage, which is
-    /// decided once. `pending` other benchmarks were not measured yet.
+    /// The benchmarks that are undecided after a block of these builds: none after the second stage, which is
+    /// decided once. `pending` other benchmarks were not measured yet. `spare` is the time that is left to narrow intervals.
     fn still_undecided<'u>(
         &self,
         experiment: &StartedExperiment,
         block: Block<'u>,
+        builds: &Builds,
         pending: usize,
+        spare: &mut Duration,
     ) -> Result<Vec<Undecided<'u>>> {
         let Self { runner, verdicts, .. } = *self;
         let Extent { stage, repeats } = block.extent;
@@ -231,14 +259,27 @@ impl Stages<'_> {
             return Ok(Vec::new());
         }
         let benchmarks = &block.benchmarks;
+        let narrowed: BTreeSet<&Benchmark> =
+            block.undecided.iter().filter(|one| one.narrows).map(|one| one.benchmark).collect();
         let mut rows = decide::decide_so_far(runner, verdicts, experiment.id, benchmarks, pending)?;
         let mut progress: BTreeMap<Benchmark, Progress> = BTreeMap::new();
+        let mut limits: BTreeMap<Benchmark, MostRepeats> = BTreeMap::new();
         for row in &rows {
             debug!(metric = ?row.metric, builds = block.builds, "{}: {:?}", row.benchmark, row.progress);
             let of_metric = progress.entry(row.benchmark.clone()).or_default();
-            if stage == Stage::First {
-                let most = self.most_repeats(&row.benchmark, block.builds);
-                *of_metric = of_metric.combine(self.if_worthwhile(row.progress, most));
+            if stage == Stage::Second {
+                continue;
+            }
+            let remaining = self.remaining(&row.benchmark, block.builds, builds);
+            let limit = || self.most_repeats(&row.benchmark, block.builds, remaining, *spare);
+            let most = *limits.entry(row.benchmark.clone()).or_insert_with(limit);
+            let narrows = narrowed.contains(&row.benchmark);
+            let next = self.next_step(row.progress, most, narrows);
+            if let (Some(NextStep { repeats, narrows: true, .. }), false) = (next, narrows) {
+                *spare = spare.saturating_sub(remaining.time(repeats));
+            }
+            if !matches!(row.progress, Progress::Open(_)) || next.is_some() {
+                *of_metric = of_metric.combine(row.progress);
             }
         }
         for row in &mut rows {
@@ -253,16 +294,17 @@ impl Stages<'_> {
         for one in block.undecided {
             let progress = progress.get(one.benchmark).copied().unwrap_or_default();
             let (begun, executions) = self.begun(experiment.id, one.benchmark)?;
-            let (more, chance) = match progress {
+            let NextStep { repeats: more, chance, narrows } = match progress {
                 Progress::Ended => continue,
-                Progress::Flagged { .. } => (1, 1.0),
-                Progress::Open(outlook) => {
-                    let most = self.most_repeats(one.benchmark, builds);
-                    outlook.next(most).unwrap_or((1, outlook.chance()))
+                Progress::Flagged { .. } => NextStep { repeats: 1, chance: 1.0, narrows: false },
+                Progress::Open(_) => {
+                    let most = limits.get(one.benchmark).copied().unwrap_or(MostRepeats::NONE);
+                    let Some(next) = self.next_step(progress, most, one.narrows) else { continue };
+                    next
                 }
             };
             let repeats = (repeats * more).max(begun);
-            after.push(Undecided { builds, repeats, executions, progress, chance, ..one });
+            after.push(Undecided { builds, repeats, executions, progress, chance, narrows, ..one });
         }
         let undecided = after.len();
         let repeated = after.iter().filter(|one| one.repeats > repeats);
@@ -284,37 +326,48 @@ impl Stages<'_> {
         Ok(((rounds / planned.max(1)).clamp(1, most), executions))
     }
 
-    /// The next step in one metric: continues only if the next interim analysis is likely enough to
-    /// decide, with at most `most_repeats` times as many executions, or the stopping rule demands it.
-    fn if_worthwhile(&self, progress: Progress, most_repeats: u32) -> Progress {
-        match progress {
-            Progress::Open(outlook)
-                if self.stopping == StoppingRule::Usual && outlook.next(most_repeats).is_none() =>
-            {
-                Progress::Ended
-            }
-            other => other,
+    /// The next step of a benchmark whose interval is narrowed or not, in one metric or all. It continues only if the next interim
+    /// analysis is likely enough to decide it or its interval is narrowed, or the stopping rule demands it.
+    fn next_step(&self, progress: Progress, most: MostRepeats, narrows: bool) -> Option<NextStep> {
+        let Progress::Open(outlook) = progress else { return None };
+        let as_before = NextStep { repeats: 1, chance: outlook.chance(), narrows };
+        // What was begun to narrow an interval is worth nothing without its last builds.
+        let goes_on = narrows || self.stopping != StoppingRule::Usual;
+        outlook.next(most).or_else(|| goes_on.then_some(as_before))
+    }
+
+    /// The largest factors by which the executions of each build may grow after an analysis of this number of builds: only after
+    /// the first one, which is then known by its executions; and without a budget no more than take half a minute, since the
+    /// benchmark may still be undecided then.
+    fn most_repeats(
+        &self,
+        benchmark: &Benchmark,
+        builds: u32,
+        remaining: Remaining,
+        spare: Duration,
+    ) -> MostRepeats {
+        let (_, most) = self.runner.executions(benchmark);
+        if builds > self.runner.interim_analyses(benchmark).first {
+            MostRepeats::NONE
+        } else if self.stopping == StoppingRule::Usual {
+            let to_decide = remaining.repeats_within(LONGEST, Duration::ZERO).clamp(1, most);
+            let to_narrow = remaining.repeats_within(LONGEST.min(spare), remaining.linking);
+            MostRepeats { to_decide, to_narrow: to_narrow.min(most) }
+        } else {
+            MostRepeats::both(most)
         }
     }
 
-    /// The largest factor by which the executions of each build may grow after an analysis of this number of builds: only after
-    /// the first one, which is then known by its executions; and without a budget no more than take half a minute, since the
-    /// benchmark may still be undecided then.
-    fn most_repeats(&self, benchmark: &Benchmark, builds: u32) -> u32 {
-        const LONGEST: Duration = Duration::from_secs(30);
-        let analyses = self.runner.interim_analyses(benchmark);
-        let (_, most) = self.runner.executions(benchmark);
-        if builds > analyses.first {
-            return 1;
-        }
-        if self.stopping != StoppingRule::Usual {
-            return most;
-        }
+    /// What a benchmark with this number of builds needs until its last analysis.
+    fn remaining(&self, benchmark: &Benchmark, reached: u32, builds: &Builds) -> Remaining {
+        let most = self.runner.interim_analyses(benchmark).most;
         let times = self.versions.iter().map(|one| self.runner.execution_time(one, benchmark));
-        let Some(pair) = times.sum::<Option<Duration>>() else { return 1 };
-        let all = pair.saturating_mul(self.executions_of(benchmark, analyses.most, 1));
-        let fit = LONGEST.as_nanos() / all.as_nanos().max(1);
-        most.min(u32::try_from(fit).unwrap_or(u32::MAX)).max(1)
+        let pair = times.sum::<Option<Duration>>();
+        let build = builds.build_time(&benchmark.bench_target()).unwrap_or_default();
+        Remaining {
+            executing: pair.map(|pair| pair.saturating_mul(self.executions_of(benchmark, most, 1))),
+            linking: build.saturating_mul(2 * most.saturating_sub(reached)),
+        }
     }
 
     /// The disturbance by other processes, if they took the CPU from many executions. Unknown where no CPU is left for
@@ -329,6 +382,20 @@ impl Stages<'_> {
             resources.extend(rows.filter_map(|row| Some(row.outcome.ok()?.resources)));
         }
         Ok(state::preempted(&resources))
+    }
+}
+
+impl Remaining {
+    /// The time with this many times as many executions of each build.
+    fn time(self, repeats: u32) -> Duration {
+        self.linking + self.executing.unwrap_or_default().saturating_mul(repeats)
+    }
+
+    /// The most times as many executions of each build that fit into this time beside something else; 0 if that is not known.
+    fn repeats_within(self, limit: Duration, other: Duration) -> u32 {
+        let Some(executing) = self.executing else { return 0 };
+        let fit = limit.saturating_sub(other).as_nanos() / executing.as_nanos().max(1);
+        u32::try_from(fit).unwrap_or(u32::MAX)
     }
 }
 

@@ -9,8 +9,11 @@ pub const WORTHWHILE: f64 = 0.395;
 /// The most times as many executions of each build that later analyses may have.
 pub const MOST_REPEATS: u32 = 5;
 
-/// The probability with which more executions of each build should show that an unchanged benchmark is unchanged.
+/// The probability with which more executions of each build should show that an unchanged benchmark is unchanged, or a large change.
 const REPEATED_POWER: f64 = 0.80;
+
+/// A large change, in smallest changes of interest.
+const LARGE_CHANGE: f64 = 10.0;
 
 /// What an interim analysis that does not decide a benchmark says about later ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -20,6 +23,40 @@ pub struct Outlook {
     /// How many times as many executions of each build the last analysis needs to show that the benchmark is unchanged, if it is;
     /// none if the most are not enough.
     repeats: Option<u32>,
+    /// The same to show a large change, if there is one.
+    for_large_change: Option<u32>,
+}
+
+/// The most times as many executions of each build that may come next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MostRepeats {
+    /// To show that an unchanged benchmark is unchanged.
+    pub to_decide: u32,
+    /// To narrow the interval of a benchmark that is too noisy for that; 0 if it is given up instead.
+    pub to_narrow: u32,
+}
+
+impl MostRepeats {
+    /// As many executions as before, of benchmarks that they probably decide.
+    pub const NONE: Self = Self { to_decide: 1, to_narrow: 0 };
+    /// As many as any benchmark may have.
+    pub const ALL: Self = Self::both(MOST_REPEATS);
+
+    /// The same for either purpose.
+    pub const fn both(most: u32) -> Self {
+        Self { to_decide: most, to_narrow: most }
+    }
+}
+
+/// How a benchmark is measured further.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct NextStep {
+    /// How many times as many executions of each build come next.
+    pub repeats: u32,
+    /// The probability that a later analysis decides the benchmark then.
+    pub chance: f64,
+    /// True if it is measured further to narrow its interval, though that may decide nothing.
+    pub narrows: bool,
 }
 
 impl Outlook {
@@ -35,24 +72,37 @@ impl Outlook {
             analysis.chance_to_be_decided(builds, rates, criteria)
         });
         let chance = chances.fold(0.0, f64::max);
-        let repeats = last.and_then(|(builds, rates)| {
-            (1..=MOST_REPEATS).find(|repeats| {
-                analysis.own.power_if_unchanged(builds, *repeats, rates) >= REPEATED_POWER
-            })
+        let own = &analysis.own;
+        let needed = |power: &dyn Fn(usize, u32, AlphaSpending) -> f64| {
+            let (builds, rates) = last?;
+            (1..=MOST_REPEATS).find(|repeats| power(builds, *repeats, rates) >= REPEATED_POWER)
+        };
+        let repeats =
+            needed(&|builds, repeats, rates| own.power_if_unchanged(builds, repeats, rates));
+        let for_large_change = needed(&|builds, repeats, rates| {
+            own.power_if_changed(LARGE_CHANGE, builds, repeats, rates)
         });
-        Self { chance, repeats }
+        Self { chance, repeats, for_large_change }
     }
 
-    /// How many times as many executions of each build come next, at most `most`, and the probability that they decide the
-    /// benchmark. None if that is not worth while.
+    /// What comes next, if it is worth while.
     ///
-    /// The number depends on the variance alone, and not on the estimate, so that it favours neither verdict. Without more
-    /// executions, the benchmark goes on if its present estimate makes a decision likely.
-    pub fn next(&self, most: u32) -> Option<(u32, f64)> {
+    /// The number of executions depends on the variance alone, and not on the estimate, so that it favours neither verdict: as many as
+    /// show an unchanged benchmark to be unchanged, or, if the most are not enough and would show a large change, the most. Without
+    /// more executions, the benchmark goes on if its present estimate makes a decision likely.
+    pub fn next(&self, most: MostRepeats) -> Option<NextStep> {
+        let (chance, narrows) = (self.chance, false);
         match self.repeats {
-            Some(repeats) if repeats > 1 && repeats <= most => Some((repeats, REPEATED_POWER)),
-            _ => (self.chance >= WORTHWHILE).then_some((1, self.chance)),
+            Some(repeats) if repeats > 1 && repeats <= most.to_decide => {
+                return Some(NextStep { repeats, chance: REPEATED_POWER, narrows });
+            }
+            Some(1) => {}
+            _ if self.for_large_change.is_some_and(|least| least <= most.to_narrow) => {
+                return Some(NextStep { repeats: most.to_narrow, chance, narrows: true });
+            }
+            _ => {}
         }
+        (chance >= WORTHWHILE).then_some(NextStep { repeats: 1, chance, narrows })
     }
 
     /// The probability that a later analysis decides the benchmark without more executions.
@@ -65,7 +115,8 @@ impl Outlook {
     pub fn combine(self, other: Self) -> Self {
         // None is the least.
         let repeats = self.repeats.max(other.repeats);
-        Self { chance: self.chance.max(other.chance), repeats }
+        let for_large_change = self.for_large_change.max(other.for_large_change);
+        Self { chance: self.chance.max(other.chance), repeats, for_large_change }
     }
 }
 
@@ -85,7 +136,8 @@ mod tests {
             Outlook::new(&Analysis { own, mean: None }, later, &criteria)
         };
         let repeats = |most: u32, percent: f64, spread: f64| {
-            outlook(percent, spread).next(most).map(|(repeats, _)| repeats)
+            let most = MostRepeats { to_decide: most, ..MostRepeats::NONE };
+            outlook(percent, spread).next(most).map(|next| next.repeats)
         };
         assert_eq!(
             [0.5, 1.5, 2.0, 30.0].map(|spread| repeats(1, 0.0, spread)),
@@ -95,9 +147,15 @@ mod tests {
         assert!(with_more[0] == Some(1) && with_more[1] > Some(1), "{with_more:?}");
         assert!(with_more[2] > with_more[1] && with_more[3].is_none(), "{with_more:?}");
         assert_eq!(repeats(5, 1.0, 1.5), with_more[1], "whatever the estimate is");
+        let next = |outlook: Outlook| outlook.next(MostRepeats::ALL);
         assert_eq!(
-            outlook(0.0, 2.0).combine(outlook(0.0, 30.0)).next(5),
-            outlook(0.0, 2.0).next(5)
+            next(outlook(0.0, 2.0).combine(outlook(0.0, 30.0))).map(|next| next.narrows),
+            Some(false)
         );
+
+        let narrows = [0.5, 2.0, 6.0, 60.0]
+            .map(|spread| next(outlook(0.0, spread)).map(|next| (next.narrows, next.repeats)));
+        assert!(matches!(narrows[..2], [Some((false, 1)), Some((false, 2..))]), "{narrows:?}");
+        assert_eq!(narrows[2..], [Some((true, MOST_REPEATS)), None]);
     }
 }

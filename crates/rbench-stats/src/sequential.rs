@@ -69,6 +69,19 @@ impl Assessment {
         (1.0 - 2.0 * t_survival(most, freedom)).max(0.0)
     }
 
+    /// The probability that such an analysis flags a change of `change` smallest changes of interest.
+    pub(super) fn power_if_changed(
+        &self,
+        change: f64,
+        next_builds: usize,
+        repeats: u32,
+        rates: AlphaSpending,
+    ) -> f64 {
+        let (error, freedom) = self.next_error(next_builds, repeats);
+        let least = t_quantile(1.0 - rates.flag / 2.0, freedom);
+        t_survival(least - change * self.min_effect.ln_1p() / error, freedom)
+    }
+
     /// The standard error of the change in a later analysis, and its degrees of freedom.
     ///
     /// Of `l` builds, it has `l'` with `r` times as many executions: `√(l / r l')` of the present error. With one execution of

@@ -5,7 +5,7 @@ use cargo_rbench::model::{InterimAnalyses, Metric};
 use rbench_stats::{
     AlphaSpending, Analysis, Change, Criteria, Decider, Decision, Estimator, Measurements, Pairing,
     Power, Random, Summary, Verdict,
-    outlook::{MOST_REPEATS, Outlook},
+    outlook::{MOST_REPEATS, MostRepeats, NextStep, Outlook},
 };
 
 use super::{
@@ -94,7 +94,7 @@ impl<'c> Procedure<'c> {
         let all = analyses.count();
         let mut pairs: Vec<Vec<Drawn>> = Vec::new();
         let mut executions = 1;
-        let mut first = None;
+        let (mut first, mut narrows) = (None, false);
         for (index, builds) in analyses.builds().enumerate() {
             self.measure(&mut pairs, (builds as usize, executions), &draw, random);
             let rates = AlphaSpending::at_analysis(criteria, index, all);
@@ -105,10 +105,17 @@ impl<'c> Procedure<'c> {
             });
             let outlook = (!ends).then(|| Outlook::new(&analysis, later, criteria));
             first = Some((analysis, ends));
-            let most = if index == 0 { self.most_repeats } else { 1 };
-            match outlook.and_then(|outlook| outlook.next(most)) {
-                Some((repeats, _)) => executions *= repeats as usize,
-                None => break,
+            let most = match (index, self.most_repeats) {
+                (0, most @ 2..) => MostRepeats::both(most),
+                _ => MostRepeats::NONE,
+            };
+            match outlook.map(|outlook| outlook.next(most)) {
+                Some(Some(NextStep { repeats, narrows: to_narrow, .. })) => {
+                    executions *= repeats as usize;
+                    narrows |= to_narrow;
+                }
+                Some(None) if narrows => {}
+                Some(None) | None => break,
             }
         }
         let (analysis, ends) = first?;
@@ -256,7 +263,7 @@ pub fn without_change(sheet: &mut Sheet) {
     }
 }
 
-/// Noisy benchmarks, of which later analyses have more executions: these deviate by 2 and 3 of the smallest changes of interest,
+/// Noisy benchmarks, of which later analyses have more executions: these deviate by 2, 3 and 6 of the smallest changes of interest,
 /// and builds by half of that or not at all. Beside them, the same without more executions.
 pub fn with_more_executions(sheet: &mut Sheet) {
     let criteria = Criteria::default();
@@ -267,6 +274,8 @@ pub fn with_more_executions(sheet: &mut Sheet) {
         (2.0, 1.0, [0.15, 0.95]),
         (3.0, 0.0, [0.07, 0.88]),
         (3.0, 1.5, [0.01, 0.82]),
+        (6.0, 0.0, [0.01, 0.90]),
+        (6.0, 3.0, [0.0, 0.80]),
     ] {
         for most_repeats in [1, MOST_REPEATS] {
             let procedure = Procedure {
@@ -276,13 +285,15 @@ pub fn with_more_executions(sheet: &mut Sheet) {
             };
             for change in [0.0, 1.0, 3.0] {
                 let pairs = Pairs { change: change * unit, deviation: deviation * unit };
-                let [unchanged, regressed, _, covers, executions]: [Estimate; 5] =
+                let [unchanged, regressed, _, covers, executions, half_width]: [Estimate; 6] =
                     sheet.trials(40_000).means(|random| {
                         let decided = procedure.compare(|random| pairs.draw(random), random)?;
                         let [unchanged, regressed, builds, covers] =
                             counted(&decided, pairs.change);
                         let executions = (decided.builds * decided.executions) as f64;
-                        Some([unchanged, regressed, builds, covers, executions])
+                        let width = decided.change.high - decided.change.low;
+                        let half_width = width / 2.0 / criteria.min_effect;
+                        Some([unchanged, regressed, builds, covers, executions, half_width])
                     });
                 let mut row = |what: &str, target: Target, estimate: Estimate| {
                     let check = format!(
@@ -296,7 +307,10 @@ pub fn with_more_executions(sheet: &mut Sheet) {
                     0.0 => {
                         row("unchanged", Target::AtLeast(least[0]), unchanged);
                         row("regressed", Target::AtMost(0.001), regressed);
-                        row("executions", Target::AtMost(60.0), executions);
+                        row("executions", Target::AtMost(120.0), executions);
+                        let narrower = if most_repeats == 1 { 1.2 } else { 0.55 };
+                        let most = Target::AtMost(narrower * deviation);
+                        row("half-width in min-effects", most, half_width);
                     }
                     1.0 => row("unchanged", Target::AtMost(0.05), unchanged),
                     _ => row("regressed", Target::AtLeast(least[1]), regressed),
