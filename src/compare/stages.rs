@@ -554,6 +554,17 @@ mod tests {
         assert!(order[2] < Next { waits: true, ..order[0] });
     }
 
+    #[test]
+    fn executions_fit_beside_linking() {
+        let seconds = Duration::from_secs;
+        let remaining = Remaining { executing: Some(seconds(8)), linking: seconds(10) };
+        let within = |limit| remaining.repeats_within(seconds(limit), remaining.linking);
+        assert_eq!([0, 17, 18, 30, 42].map(within), [0, 0, 1, 2, 4]);
+        assert_eq!(remaining.time(2), seconds(26));
+        let unknown = Remaining { executing: None, ..remaining };
+        assert_eq!(unknown.repeats_within(seconds(100), Duration::ZERO), 0);
+    }
+
     /// A budget of this many seconds. Benchmarks took these times, in seconds, for ten builds.
     fn budget<'s>(store: &'s Store<'s>, seconds: u64, spent: &[(&str, u64)]) -> Budget<'s> {
         let plan = crate::verdict::testing::plan(&["base", "head"], "key");
