@@ -15,7 +15,7 @@ use crate::{
     error::Result,
     machine::state::{self, MachineState},
     measure::{Builds, Extent, ListedVersion, Runner, StartedExperiment},
-    model::{Benchmark, Disturbance, Metric, Resources, SkipReason, Stage, Threads},
+    model::{BenchTarget, Benchmark, Disturbance, Metric, Resources, SkipReason, Stage, Threads},
     store::{ExperimentId, Store, StoredExecution},
     verdict::{DecidedRow, Progress},
 };
@@ -49,8 +49,6 @@ struct Undecided<'e> {
     progress: Progress,
     /// The probability that the next measurements decide it.
     chance: f64,
-    /// True if it is measured further to narrow its interval, though that may decide nothing.
-    narrows: bool,
 }
 
 /// The next measurements of a benchmark. The smallest come first, and equal ones together.
@@ -80,12 +78,21 @@ const LONGEST: Duration = Duration::from_secs(30);
 const NARROWING_TOGETHER: Duration = Duration::from_secs(120);
 
 /// What a benchmark needs until its last analysis.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Remaining {
     /// The time of as many executions of each build as planned, in both versions, if it is known.
     executing: Option<Duration>,
     /// The time in which the missing builds of both versions are linked.
     linking: Duration,
+    target: BenchTarget,
+}
+
+/// The time that is left, without a budget, to narrow intervals.
+#[derive(Debug)]
+struct Spare {
+    left: Duration,
+    /// Those whose builds are linked for a benchmark already: all benchmarks of one share them.
+    linked: BTreeSet<BenchTarget>,
 }
 
 impl Stages<'_> {
@@ -117,11 +124,10 @@ impl Stages<'_> {
                 executions: 0,
                 progress: Progress::Ended,
                 chance: 1.0,
-                narrows: false,
             }
         };
         let mut undecided: Vec<Undecided<'_>> = measured.iter().map(not_begun).collect();
-        let mut spare = NARROWING_TOGETHER;
+        let mut spare = Spare::new();
         while let Some(block) = self.next_block(&mut undecided, budget.as_ref()) {
             let stage = block.extent.stage;
             let seeds = match stage {
@@ -191,6 +197,11 @@ impl Stages<'_> {
         undecided: &mut Vec<Undecided<'u>>,
         budget: Option<&Budget<'_>>,
     ) -> Option<Block<'u>> {
+        if let Some(budget) = budget {
+            for one in &mut *undecided {
+                self.limit_repeats(one, budget);
+            }
+        }
         let next: Vec<Next> =
             undecided.iter().map(|one| self.next(one, budget.is_some())).collect();
         let started = undecided.iter().all(|one| one.builds > 0);
@@ -198,9 +209,7 @@ impl Stages<'_> {
             Some(budget) if started => {
                 let candidates = undecided.iter().zip(&next);
                 budget.best(candidates.map(|(one, next)| {
-                    let from = if next.stage == Stage::First { one.executions } else { 0 };
-                    let executions = self.executions_of(one.benchmark, next.builds, next.repeats);
-                    (one.benchmark, executions.saturating_sub(from), one.chance)
+                    (one.benchmark, self.executions_missing(one, *next), one.chance)
                 }))
             }
             _ => None,
@@ -226,6 +235,24 @@ impl Stages<'_> {
         (!taken.is_empty()).then_some(Block { extent, benchmarks, builds, undecided: taken })
     }
 
+    /// Plans fewer executions of each build where the rest of a budget does not suffice for the next analysis with all.
+    fn limit_repeats(&self, one: &mut Undecided<'_>, budget: &Budget<'_>) {
+        let begun = one.executions / self.executions_of(one.benchmark, one.builds, 1).max(1);
+        let is_first = !matches!(one.progress, Progress::Flagged { .. }) && one.builds > 0;
+        while is_first
+            && one.repeats > begun.max(1)
+            && !budget.suffices(one.benchmark, self.executions_missing(one, self.next(one, true)))
+        {
+            one.repeats -= 1;
+        }
+    }
+
+    /// The number of executions of each version that the next analysis lacks.
+    fn executions_missing(&self, one: &Undecided<'_>, next: Next) -> u32 {
+        let from = if next.stage == Stage::First { one.executions } else { 0 };
+        self.executions_of(one.benchmark, next.builds, next.repeats).saturating_sub(from)
+    }
+
     /// The number of executions of each version that these builds have.
     fn executions_of(&self, benchmark: &Benchmark, builds: u32, repeats: u32) -> u32 {
         let (planned, _) = self.runner.executions(benchmark);
@@ -244,14 +271,14 @@ impl Stages<'_> {
     }
 
     /// The benchmarks that are undecided after a block of these builds: none after the second stage, which is
-    /// decided once. `pending` other benchmarks were not measured yet. `spare` is the time that is left to narrow intervals.
+    /// decided once. `pending` other benchmarks were not measured yet. `spare` is the time left to narrow intervals.
     fn still_undecided<'u>(
         &self,
         experiment: &StartedExperiment,
         block: Block<'u>,
         builds: &Builds,
         pending: usize,
-        spare: &mut Duration,
+        spare: &mut Spare,
     ) -> Result<Vec<Undecided<'u>>> {
         let Self { runner, verdicts, .. } = *self;
         let Extent { stage, repeats } = block.extent;
@@ -259,28 +286,40 @@ impl Stages<'_> {
             return Ok(Vec::new());
         }
         let benchmarks = &block.benchmarks;
-        let narrowed: BTreeSet<&Benchmark> =
-            block.undecided.iter().filter(|one| one.narrows).map(|one| one.benchmark).collect();
         let mut rows = decide::decide_so_far(runner, verdicts, experiment.id, benchmarks, pending)?;
-        let mut progress: BTreeMap<Benchmark, Progress> = BTreeMap::new();
-        let mut limits: BTreeMap<Benchmark, MostRepeats> = BTreeMap::new();
+        let mut of_rows: BTreeMap<Benchmark, Vec<Progress>> = BTreeMap::new();
         for row in &rows {
             debug!(metric = ?row.metric, builds = block.builds, "{}: {:?}", row.benchmark, row.progress);
-            let of_metric = progress.entry(row.benchmark.clone()).or_default();
+            of_rows.entry(row.benchmark.clone()).or_default().push(row.progress);
+        }
+        let mut progress: BTreeMap<Benchmark, Progress> = BTreeMap::new();
+        let (reached, decided) = (block.builds, block.undecided.len());
+        let mut after = Vec::new();
+        for one in block.undecided {
             if stage == Stage::Second {
                 continue;
             }
-            let remaining = self.remaining(&row.benchmark, block.builds, builds);
-            let limit = || self.most_repeats(&row.benchmark, block.builds, remaining, *spare);
-            let most = *limits.entry(row.benchmark.clone()).or_insert_with(limit);
-            let narrows = narrowed.contains(&row.benchmark);
-            let next = self.next_step(row.progress, most, narrows);
-            if let (Some(NextStep { repeats, narrows: true, .. }), false) = (next, narrows) {
-                *spare = spare.saturating_sub(remaining.time(repeats));
+            let (begun, executions) = self.begun(experiment.id, one.benchmark)?;
+            let remaining = self.remaining(one.benchmark, reached, builds);
+            let most = self.most_repeats(one.benchmark, reached, begun, spare.fit(&remaining));
+            let rows = of_rows.get(one.benchmark).map(Vec::as_slice).unwrap_or_default();
+            let mut step = None;
+            let mut of_benchmark = Progress::Ended;
+            for row in rows {
+                let of_row = self.next_step(*row, most, begun);
+                if let Some(of_row) = of_row {
+                    of_benchmark = of_benchmark.combine(*row);
+                    step = Some(step.map_or(of_row, |step: NextStep| step.combine(of_row)));
+                }
             }
-            if !matches!(row.progress, Progress::Open(_)) || next.is_some() {
-                *of_metric = of_metric.combine(row.progress);
+            let Some(NextStep { repeats: more, chance, narrows }) = step else { continue };
+            if narrows {
+                spare.spend(remaining, more);
             }
+            let repeats = (repeats * more).max(begun);
+            progress.insert(one.benchmark.clone(), of_benchmark);
+            let (builds, progress) = (reached, of_benchmark);
+            after.push(Undecided { builds, repeats, executions, progress, chance, ..one });
         }
         for row in &mut rows {
             row.progress = progress.get(&row.benchmark).copied().unwrap_or_default();
@@ -289,28 +328,12 @@ impl Stages<'_> {
         if stage == Stage::Second {
             return Ok(Vec::new());
         }
-        let (builds, decided) = (block.builds, block.undecided.len());
-        let mut after = Vec::new();
-        for one in block.undecided {
-            let progress = progress.get(one.benchmark).copied().unwrap_or_default();
-            let (begun, executions) = self.begun(experiment.id, one.benchmark)?;
-            let NextStep { repeats: more, chance, narrows } = match progress {
-                Progress::Ended => continue,
-                Progress::Flagged { .. } => NextStep { repeats: 1, chance: 1.0, narrows: false },
-                Progress::Open(_) => {
-                    let most = limits.get(one.benchmark).copied().unwrap_or(MostRepeats::NONE);
-                    let Some(next) = self.next_step(progress, most, one.narrows) else { continue };
-                    next
-                }
-            };
-            let repeats = (repeats * more).max(begun);
-            after.push(Undecided { builds, repeats, executions, progress, chance, narrows, ..one });
-        }
         let undecided = after.len();
         let repeated = after.iter().filter(|one| one.repeats > repeats);
         let executions =
             repeated.map(|one| self.executions_of(one.benchmark, 1, one.repeats)).max();
-        self.observer.compare_event(Event::Analysed { builds, decided, undecided, executions });
+        let analysed = Event::Analysed { builds: reached, decided, undecided, executions };
+        self.observer.compare_event(analysed);
         Ok(after)
     }
 
@@ -326,33 +349,38 @@ impl Stages<'_> {
         Ok(((rounds / planned.max(1)).clamp(1, most), executions))
     }
 
-    /// The next step of a benchmark whose interval is narrowed or not, in one metric or all. It continues only if the next interim
-    /// analysis is likely enough to decide it or its interval is narrowed, or the stopping rule demands it.
-    fn next_step(&self, progress: Progress, most: MostRepeats, narrows: bool) -> Option<NextStep> {
-        let Progress::Open(outlook) = progress else { return None };
-        let as_before = NextStep { repeats: 1, chance: outlook.chance(), narrows };
-        // What was begun to narrow an interval is worth nothing without its last builds.
-        let goes_on = narrows || self.stopping != StoppingRule::Usual;
-        outlook.next(most).or_else(|| goes_on.then_some(as_before))
+    /// What comes next for a benchmark in one metric. Undecided ones continue only if the next interim analysis is likely enough to
+    /// decide them or they got more executions, or the stopping rule demands it. None if nothing comes next.
+    fn next_step(&self, progress: Progress, most: MostRepeats, begun: u32) -> Option<NextStep> {
+        let as_before = |chance| NextStep { repeats: 1, chance, narrows: false };
+        match progress {
+            Progress::Ended => None,
+            Progress::Flagged { .. } => Some(as_before(1.0)),
+            Progress::Open(outlook) => {
+                // More executions are worth little without the last builds.
+                let goes_on = begun > 1 || self.stopping != StoppingRule::Usual;
+                let anyway = || goes_on.then(|| as_before(outlook.chance()));
+                outlook.next(most).or_else(anyway)
+            }
+        }
     }
 
-    /// The largest factors by which the executions of each build may grow after an analysis of this number of builds: only after
-    /// the first one, which is then known by its executions; and without a budget no more than take half a minute, since the
-    /// benchmark may still be undecided then.
+    /// The largest factors by which the executions of each build may grow after an analysis of this number of builds: only once,
+    /// after the first one, which is then known by its executions; and without a budget no more than take half a minute,
+    /// since the benchmark may still be undecided then.
     fn most_repeats(
         &self,
         benchmark: &Benchmark,
-        builds: u32,
-        remaining: Remaining,
-        spare: Duration,
+        reached: u32,
+        begun: u32,
+        [to_decide, to_narrow]: [Option<u32>; 2],
     ) -> MostRepeats {
         let (_, most) = self.runner.executions(benchmark);
-        if builds > self.runner.interim_analyses(benchmark).first {
+        if reached > self.runner.interim_analyses(benchmark).first || begun > 1 {
             MostRepeats::NONE
         } else if self.stopping == StoppingRule::Usual {
-            let to_decide = remaining.repeats_within(LONGEST, Duration::ZERO).clamp(1, most);
-            let to_narrow = remaining.repeats_within(LONGEST.min(spare), remaining.linking);
-            MostRepeats { to_decide, to_narrow: to_narrow.min(most) }
+            let of = |fit: Option<u32>| fit.unwrap_or(1).clamp(1, most);
+            MostRepeats { to_decide: of(to_decide), to_narrow: of(to_narrow) }
         } else {
             MostRepeats::both(most)
         }
@@ -363,10 +391,12 @@ impl Stages<'_> {
         let most = self.runner.interim_analyses(benchmark).most;
         let times = self.versions.iter().map(|one| self.runner.execution_time(one, benchmark));
         let pair = times.sum::<Option<Duration>>();
-        let build = builds.build_time(&benchmark.bench_target()).unwrap_or_default();
+        let target = benchmark.bench_target();
+        let build = builds.build_time(&target).unwrap_or_default();
         Remaining {
             executing: pair.map(|pair| pair.saturating_mul(self.executions_of(benchmark, most, 1))),
             linking: build.saturating_mul(2 * most.saturating_sub(reached)),
+            target,
         }
     }
 
@@ -386,16 +416,33 @@ impl Stages<'_> {
 }
 
 impl Remaining {
-    /// The time with this many times as many executions of each build.
-    fn time(self, repeats: u32) -> Duration {
-        self.linking + self.executing.unwrap_or_default().saturating_mul(repeats)
+    /// The most times as many executions of each build that fit into this time, if it is known.
+    fn repeats_within(&self, limit: Duration) -> Option<u32> {
+        let fit = limit.as_nanos() / self.executing?.as_nanos().max(1);
+        Some(u32::try_from(fit).unwrap_or(u32::MAX))
+    }
+}
+
+impl Spare {
+    const fn new() -> Self {
+        Self { left: NARROWING_TOGETHER, linked: BTreeSet::new() }
     }
 
-    /// The most times as many executions of each build that fit into this time beside something else; 0 if that is not known.
-    fn repeats_within(self, limit: Duration, other: Duration) -> u32 {
-        let Some(executing) = self.executing else { return 0 };
-        let fit = limit.saturating_sub(other).as_nanos() / executing.as_nanos().max(1);
-        u32::try_from(fit).unwrap_or(u32::MAX)
+    /// The most times as many executions of each build of a benchmark that may be made to decide it, and to narrow its interval.
+    fn fit(&self, remaining: &Remaining) -> [Option<u32>; 2] {
+        let left = self.left.saturating_sub(self.linking(remaining));
+        [LONGEST, LONGEST.min(left)].map(|limit| remaining.repeats_within(limit))
+    }
+
+    fn spend(&mut self, remaining: Remaining, repeats: u32) {
+        let executing = remaining.executing.unwrap_or_default().saturating_mul(repeats);
+        self.left = self.left.saturating_sub(self.linking(&remaining).saturating_add(executing));
+        self.linked.insert(remaining.target);
+    }
+
+    fn linking(&self, remaining: &Remaining) -> Duration {
+        let is_linked = self.linked.contains(&remaining.target);
+        if is_linked { Duration::ZERO } else { remaining.linking }
     }
 }
 
@@ -490,18 +537,30 @@ impl<'s> Budget<'s> {
         &self,
         candidates: impl Iterator<Item = (&'b Benchmark, u32, f64)>,
     ) -> Option<usize> {
-        let spent: Duration = self.spent.values().map(|one| one.time).sum();
-        let left = self.limit.saturating_sub(spent);
         let mut best: Option<(usize, f64)> = None;
         for (index, (benchmark, executions, chance)) in candidates.enumerate() {
-            let known = self.spent.get(benchmark).copied().unwrap_or_default();
-            let time = known.per_execution().saturating_mul(executions);
+            let time = self.time(benchmark, executions);
             let rate = chance / time.as_secs_f64().max(f64::MIN_POSITIVE);
-            if time <= left && best.is_none_or(|(_, so_far)| rate > so_far) {
+            if time <= self.left() && best.is_none_or(|(_, so_far)| rate > so_far) {
                 best = Some((index, rate));
             }
         }
         best.map(|(index, _)| index)
+    }
+
+    /// True if the remaining time suffices for this number of executions of each version.
+    fn suffices(&self, benchmark: &Benchmark, executions: u32) -> bool {
+        self.time(benchmark, executions) <= self.left()
+    }
+
+    fn time(&self, benchmark: &Benchmark, executions: u32) -> Duration {
+        let known = self.spent.get(benchmark).copied().unwrap_or_default();
+        known.per_execution().saturating_mul(executions)
+    }
+
+    fn left(&self) -> Duration {
+        let spent: Duration = self.spent.values().map(|one| one.time).sum();
+        self.limit.saturating_sub(spent)
     }
 }
 
@@ -555,14 +614,24 @@ mod tests {
     }
 
     #[test]
-    fn executions_fit_beside_linking() {
+    fn intervals_are_narrowed_in_two_minutes() {
         let seconds = Duration::from_secs;
-        let remaining = Remaining { executing: Some(seconds(8)), linking: seconds(10) };
-        let within = |limit| remaining.repeats_within(seconds(limit), remaining.linking);
-        assert_eq!([0, 17, 18, 30, 42].map(within), [0, 0, 1, 2, 4]);
-        assert_eq!(remaining.time(2), seconds(26));
-        let unknown = Remaining { executing: None, ..remaining };
-        assert_eq!(unknown.repeats_within(seconds(100), Duration::ZERO), 0);
+        let remaining = |id: &str, executing, linking| Remaining {
+            executing: Some(seconds(executing)),
+            linking: seconds(linking),
+            target: benchmark(id).bench_target(),
+        };
+        let mut spare = Spare::new();
+        // Half a minute limits the executions of one, and linking only all together.
+        assert_eq!(spare.fit(&remaining("a", 8, 60)), [Some(3), Some(3)]);
+        spare.spend(remaining("a", 8, 60), 3);
+        assert_eq!(spare.left, seconds(36));
+        // The builds are shared.
+        assert_eq!(spare.fit(&remaining("b", 8, 60)), [Some(3), Some(3)]);
+        spare.spend(remaining("b", 8, 60), 3);
+        assert_eq!(spare.fit(&remaining("c", 8, 60)), [Some(3), Some(1)]);
+        let unknown = Remaining { executing: None, ..remaining("d", 0, 0) };
+        assert_eq!(spare.fit(&unknown), [None, None]);
     }
 
     /// A budget of this many seconds. Benchmarks took these times, in seconds, for ten builds.

@@ -95,7 +95,6 @@ impl Progress {
     pub fn combine(self, other: Self) -> Self {
         match (self, other) {
             (Self::Ended, one) | (one, Self::Ended) => one,
-            (Self::Open(one), Self::Open(other)) => Self::Open(one.combine(other)),
             (Self::Open(outlook), _) | (_, Self::Open(outlook)) => Self::Open(outlook),
             (Self::Flagged { builds: one }, Self::Flagged { builds: other }) => {
                 Self::Flagged { builds: one.max(other) }

@@ -32,13 +32,13 @@ pub struct Outlook {
 pub struct MostRepeats {
     /// To show that an unchanged benchmark is unchanged.
     pub to_decide: u32,
-    /// To narrow the interval of a benchmark that is too noisy for that; 0 if it is given up instead.
+    /// To narrow the interval of a benchmark that is too noisy for that. It is given up if these are less than 2.
     pub to_narrow: u32,
 }
 
 impl MostRepeats {
-    /// As many executions as before, of benchmarks that they probably decide.
-    pub const NONE: Self = Self { to_decide: 1, to_narrow: 0 };
+    /// As many executions as before.
+    pub const NONE: Self = Self::both(1);
     /// As many as any benchmark may have.
     pub const ALL: Self = Self::both(MOST_REPEATS);
 
@@ -53,10 +53,23 @@ impl MostRepeats {
 pub struct NextStep {
     /// How many times as many executions of each build come next.
     pub repeats: u32,
-    /// The probability that a later analysis decides the benchmark then.
+    /// The probability that a later analysis decides the benchmark: with these executions if they are to decide it, and with as many as
+    /// before if they are only to narrow its interval.
     pub chance: f64,
-    /// True if it is measured further to narrow its interval, though that may decide nothing.
+    /// True if more executions are to narrow its interval, though they may decide nothing.
     pub narrows: bool,
+}
+
+impl NextStep {
+    /// That of a benchmark with two metrics: all that either needs.
+    #[must_use]
+    pub fn combine(self, other: Self) -> Self {
+        Self {
+            repeats: self.repeats.max(other.repeats),
+            chance: self.chance.max(other.chance),
+            narrows: self.narrows || other.narrows,
+        }
+    }
 }
 
 impl Outlook {
@@ -97,7 +110,9 @@ impl Outlook {
                 return Some(NextStep { repeats, chance: REPEATED_POWER, narrows });
             }
             Some(1) => {}
-            _ if self.for_large_change.is_some_and(|least| least <= most.to_narrow) => {
+            _ if most.to_narrow > 1
+                && self.for_large_change.is_some_and(|least| least <= most.to_narrow) =>
+            {
                 return Some(NextStep { repeats: most.to_narrow, chance, narrows: true });
             }
             _ => {}
@@ -108,15 +123,6 @@ impl Outlook {
     /// The probability that a later analysis decides the benchmark without more executions.
     pub const fn chance(&self) -> f64 {
         self.chance
-    }
-
-    /// That of a benchmark with two metrics, of which either may need more.
-    #[must_use]
-    pub fn combine(self, other: Self) -> Self {
-        // None is the least.
-        let repeats = self.repeats.max(other.repeats);
-        let for_large_change = self.for_large_change.max(other.for_large_change);
-        Self { chance: self.chance.max(other.chance), repeats, for_large_change }
     }
 }
 
@@ -136,7 +142,7 @@ mod tests {
             Outlook::new(&Analysis { own, mean: None }, later, &criteria)
         };
         let repeats = |most: u32, percent: f64, spread: f64| {
-            let most = MostRepeats { to_decide: most, ..MostRepeats::NONE };
+            let most = MostRepeats { to_decide: most, to_narrow: 1 };
             outlook(percent, spread).next(most).map(|next| next.repeats)
         };
         assert_eq!(
@@ -148,11 +154,9 @@ mod tests {
         assert!(with_more[2] > with_more[1] && with_more[3].is_none(), "{with_more:?}");
         assert_eq!(repeats(5, 1.0, 1.5), with_more[1], "whatever the estimate is");
         let next = |outlook: Outlook| outlook.next(MostRepeats::ALL);
-        assert_eq!(
-            next(outlook(0.0, 2.0).combine(outlook(0.0, 30.0))).map(|next| next.narrows),
-            Some(false)
-        );
-
+        let combined = next(outlook(0.0, 0.5)).zip(next(outlook(0.0, 6.0)));
+        let combined = combined.map(|(one, other)| one.combine(other)).unwrap();
+        assert!(combined.narrows && combined.repeats == MOST_REPEATS && combined.chance > 0.8);
         let narrows = [0.5, 2.0, 6.0, 60.0]
             .map(|spread| next(outlook(0.0, spread)).map(|next| (next.narrows, next.repeats)));
         assert!(matches!(narrows[..2], [Some((false, 1)), Some((false, 2..))]), "{narrows:?}");

@@ -14,6 +14,8 @@ pub struct Report {
     pub machine: Option<Machine>,
     pub warnings: Vec<Warning>,
     pub benchmarks: Vec<Row>,
+    /// The functions that differ, which rows name by index.
+    executed: Vec<AffectedFunction>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -45,7 +47,11 @@ pub struct Row {
     /// The impact of the differences on the benchmark, if known.
     pub impact: Option<Impact>,
     /// The stages of the verdict: the first, and the second if there was one.
+    #[serde(default)]
     pub stages: Vec<Stage>,
+    /// True if machine code that it times differs, judging by the functions' names.
+    #[serde(skip)]
+    pub is_touched: bool,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]
@@ -57,7 +63,7 @@ pub struct Change {
 /// The impact of the differences on a benchmark.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Impact {
-    functions: Vec<AffectedFunction>,
+    functions: Vec<usize>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -85,9 +91,9 @@ impl Row {
         self.stages.first().is_some_and(|stage| stage.flagged.is_some())
     }
 
-    /// True if machine code that it times differs, judging by the functions' names.
-    pub fn is_touched(&self) -> bool {
-        let mut functions = self.impact.iter().flat_map(|impact| &impact.functions);
+    fn times_any_of(&self, executed: &[AffectedFunction]) -> bool {
+        let indices = self.impact.iter().flat_map(|impact| &impact.functions);
+        let mut functions = indices.filter_map(|index| executed.get(*index));
         // Counting begins at the first reading of the clock, which some harnesses take before their
         // set-up.
         functions.any(|one| one.while_measuring && is_timed(function_of(&self.id), &one.name))
@@ -110,7 +116,11 @@ pub struct Answer {
 
 impl Answer {
     pub fn report(&self) -> Result<Report, Box<dyn Error>> {
-        Ok(Report::deserialize(&self.output)?)
+        let mut report = Report::deserialize(&self.output)?;
+        for row in &mut report.benchmarks {
+            row.is_touched = row.times_any_of(&report.executed);
+        }
+        Ok(report)
     }
 }
 
@@ -121,12 +131,13 @@ mod tests {
     #[test]
     fn only_timed_code_touches_a_row() {
         let with = |id: &str, name: &str, while_measuring| {
-            let functions = vec![AffectedFunction { name: name.to_owned(), while_measuring }];
-            Row { id: id.to_owned(), impact: Some(Impact { functions }), ..Row::default() }
+            let executed = [AffectedFunction { name: name.to_owned(), while_measuring }];
+            let impact = Some(Impact { functions: vec![0] });
+            Row { id: id.to_owned(), impact, ..Row::default() }.times_any_of(&executed)
         };
-        assert!(with("work/map", "truth::map::map", true).is_touched());
-        assert!(!with("work/map", "truth::map::map", false).is_touched());
-        assert!(!with("work/map", "by_divan::main", true).is_touched());
-        assert!(!Row::default().is_touched());
+        assert!(with("work/map", "truth::map::map", true));
+        assert!(!with("work/map", "truth::map::map", false));
+        assert!(!with("work/map", "by_divan::main", true));
+        assert!(!Row::default().times_any_of(&[]));
     }
 }

@@ -77,7 +77,7 @@ pub fn missed(all: &All) -> Table<5> {
                     format!("{}: {}", row.target, row.id),
                     row.verdict.clone(),
                     change.unwrap_or("-".to_owned()),
-                    if row.is_touched() { "yes" } else { "no" }.to_owned(),
+                    if row.is_touched { "yes" } else { "no" }.to_owned(),
                 ]);
             }
         }
@@ -88,7 +88,7 @@ pub fn missed(all: &All) -> Table<5> {
 /// A remark on the rows of unrelated code whose machine code changed nevertheless.
 pub fn touched(unrelated: &Kind) -> String {
     let unchanged = |is_touched| {
-        let rows = unrelated.rows().filter(|row| row.is_touched() == is_touched);
+        let rows = unrelated.rows().filter(|row| row.is_touched == is_touched);
         Proportion::count(rows, |row| row.verdict == "unchanged")
     };
     format!(

@@ -46,7 +46,7 @@ impl<'a> Tools<'a> {
                 "--config",
                 &format!("build.seed={}", trial.seed()),
             ])
-            .args(["--no-skip", "--format", "json"])
+            .args(["--no-skip", "--format", "json", "--reasons"])
             .args(trial.flags())
             .current_dir(self.place.project())
             .env("RBENCH_CACHE_DIR", self.place.cache())

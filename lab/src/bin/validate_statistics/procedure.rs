@@ -94,7 +94,7 @@ impl<'c> Procedure<'c> {
         let all = analyses.count();
         let mut pairs: Vec<Vec<Drawn>> = Vec::new();
         let mut executions = 1;
-        let (mut first, mut narrows) = (None, false);
+        let mut first = None;
         for (index, builds) in analyses.builds().enumerate() {
             self.measure(&mut pairs, (builds as usize, executions), &draw, random);
             let rates = AlphaSpending::at_analysis(criteria, index, all);
@@ -105,16 +105,11 @@ impl<'c> Procedure<'c> {
             });
             let outlook = (!ends).then(|| Outlook::new(&analysis, later, criteria));
             first = Some((analysis, ends));
-            let most = match (index, self.most_repeats) {
-                (0, most @ 2..) => MostRepeats::both(most),
-                _ => MostRepeats::NONE,
-            };
-            match outlook.map(|outlook| outlook.next(most)) {
-                Some(Some(NextStep { repeats, narrows: to_narrow, .. })) => {
-                    executions *= repeats as usize;
-                    narrows |= to_narrow;
-                }
-                Some(None) if narrows => {}
+            let most = if index == 0 { self.most_repeats } else { 1 };
+            match outlook.map(|outlook| outlook.next(MostRepeats::both(most))) {
+                Some(Some(NextStep { repeats, .. })) => executions *= repeats as usize,
+                // What was begun is finished.
+                Some(None) if executions > 1 => {}
                 Some(None) | None => break,
             }
         }
@@ -277,7 +272,7 @@ pub fn with_more_executions(sheet: &mut Sheet) {
         (6.0, 0.0, [0.01, 0.90]),
         (6.0, 3.0, [0.0, 0.80]),
     ] {
-        for most_repeats in [1, MOST_REPEATS] {
+        for most_repeats in [1, 2, MOST_REPEATS] {
             let procedure = Procedure {
                 between_builds: of_builds * unit,
                 most_repeats,
@@ -302,14 +297,16 @@ pub fn with_more_executions(sheet: &mut Sheet) {
                     );
                     sheet.estimated(check, target, estimate);
                 };
-                let least = least.map(|least| if most_repeats == 1 { 0.0 } else { least });
+                let least =
+                    least.map(|least| if most_repeats < MOST_REPEATS { 0.0 } else { least });
                 match change {
                     0.0 => {
                         row("unchanged", Target::AtLeast(least[0]), unchanged);
                         row("regressed", Target::AtMost(0.001), regressed);
                         row("executions", Target::AtMost(120.0), executions);
-                        let narrower = if most_repeats == 1 { 1.2 } else { 0.55 };
-                        let most = Target::AtMost(narrower * deviation);
+                        let wider =
+                            f64::hypot(deviation, of_builds) / f64::from(most_repeats).sqrt();
+                        let most = Target::AtMost(1.1 * wider.max(of_builds));
                         row("half-width in min-effects", most, half_width);
                     }
                     1.0 => row("unchanged", Target::AtMost(0.05), unchanged),
