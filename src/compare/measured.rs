@@ -120,6 +120,7 @@ impl PairMeasurement<'_, '_> {
             return Ok(outcome);
         }
         let builds = self.link(&chosen, &parts, &mut outcome.warnings)?;
+        outcome.build_times = builds.iter().flat_map(Builds::build_times).collect();
         let unmeasured = match &builds {
             Some(builds) if request.identifies => chosen.unmeasured(builds),
             _ => chosen.unaffected(),
@@ -370,6 +371,7 @@ impl PairMeasurement<'_, '_> {
         if self.verdicts.times() {
             outcome.add_disturbances(idle.iter().cloned());
             outcome.environment.clone_from(&runner.machine_state);
+            outcome.parallel = Some(runner.parallel());
             outcome.sample_sizes = Some(runner.outline(versions, &chosen.measured).dimensions);
         }
     }

@@ -52,6 +52,10 @@ pub struct Outcome {
     /// The time of measuring, without compiling and the first links; absent where nothing was
     /// measured.
     pub spent: Option<Duration>,
+    /// The average time to make one build of a bench target in both versions, where builds were made.
+    pub build_times: Vec<(BenchTarget, Duration)>,
+    /// The number of interleaved benchmarks that were executed at once, where any was measured.
+    pub parallel: Option<u32>,
     /// Reasons to trust the numbers less that the rows do not show.
     pub warnings: Vec<Warning>,
     /// The differences of functions, for each bench target that was measured because its programs
@@ -155,6 +159,8 @@ impl Outcome {
             (Some(one), Some(another)) => Some(one + another),
             (one, another) => one.or(another),
         };
+        self.build_times.extend(other.build_times);
+        self.parallel = self.parallel.or(other.parallel);
         Warning::add_all(other.warnings, &mut self.warnings);
         self.functions.extend(other.functions);
         self.rows.extend(other.rows);
@@ -217,7 +223,7 @@ mod tests {
     use crate::{
         error::Error,
         report::testing::{benchmark, decided_row, inconclusive, removed, target, version},
-        verdict::{Repetition, Verdict},
+        verdict::{Repetition, UnmeasuredIn, Verdict},
     };
 
     fn outcome(rows: Vec<DecidedRow>) -> Outcome {
@@ -241,7 +247,8 @@ mod tests {
         let reason = "cannot execute it\n  2 benchmarks have this id; give each a name of its own"
             .to_owned();
         let twice = row(Verdict::Failed { reason });
-        let in_head = DecidedRow { unmeasured_in: Some(1), ..twice.clone() };
+        let [twice, in_head] = [UnmeasuredIn::Both, UnmeasuredIn::Head]
+            .map(|place| DecidedRow { unmeasured_in: Some(place), ..twice.clone() });
         assert_eq!(strict(vec![twice.clone(), row(Verdict::Identical)]), Exit::Success);
         assert_eq!(strict(vec![twice, failed()]), Exit::Benchmark);
         assert_eq!(strict(vec![in_head]), Exit::Benchmark);
@@ -269,17 +276,22 @@ mod tests {
         let skipped = |unmeasured_in| {
             let verdict = Verdict::Skipped { reason: "no AVX".to_owned() };
             let row = DecidedRow::without_metric(&benchmark("a"), verdict);
-            outcome(vec![DecidedRow { unmeasured_in, ..row }])
+            outcome(vec![DecidedRow { unmeasured_in: Some(unmeasured_in), ..row }])
         };
         let missing = ExitPolicy { missing: true, ..ExitPolicy::default() };
-        for (unmeasured_in, exit) in
-            [(Some(1), Exit::Benchmark), (Some(0), Exit::Success), (None, Exit::Success)]
-        {
+        for (unmeasured_in, exit) in [
+            (UnmeasuredIn::Head, Exit::Benchmark),
+            (UnmeasuredIn::Base, Exit::Success),
+            (UnmeasuredIn::Both, Exit::Success),
+        ] {
             let outcomes = [skipped(unmeasured_in)];
             assert_eq!(Outcome::exit(&outcomes, &missing), exit);
             assert_eq!(Outcome::exit(&outcomes, &ExitPolicy::default()), Exit::Success);
         }
-        assert_eq!(skipped(Some(1)).counts().all_words(), "1 skipped, 1 missing in the head");
+        assert_eq!(
+            skipped(UnmeasuredIn::Head).counts().all_words(),
+            "1 skipped, 1 missing in the head"
+        );
     }
 
     #[test]

@@ -91,6 +91,16 @@ impl Builds {
         (linking + compiling).checked_div(u32::try_from(builds.len()).ok()?)
     }
 
+    /// The average time to make one build of each bench target in all versions: they hardly differ in that.
+    pub fn build_times(&self) -> Vec<(BenchTarget, Duration)> {
+        let versions = u32::try_from(self.versions.len()).unwrap_or(u32::MAX);
+        let targets = self.versions.first().into_iter().flat_map(|version| &version.targets);
+        let time = |TargetBuilds { target, .. }: &TargetBuilds| {
+            Some((target.clone(), self.build_time(target)?.saturating_mul(versions)))
+        };
+        targets.filter_map(time).collect()
+    }
+
     pub fn records(&self) -> Vec<RecordedBuild> {
         let mut records = Vec::new();
         for (version, of_version) in self.versions.iter().enumerate() {

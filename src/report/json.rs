@@ -233,14 +233,14 @@ enum Ground {
     NothingReached,
     /// The benchmark chose not to run.
     Skipped {
-        /// The version where it was skipped; null: in both.
-        #[schemars(extend("enum" = ["base", "head", null]))]
+        /// The version where it was skipped.
+        #[schemars(extend("enum" = ["base", "head", "both", null]))]
         version: Option<String>,
     },
     /// The benchmark failed.
     Failed {
-        /// The version where it failed; null: in both, or there is too little to decide.
-        #[schemars(extend("enum" = ["base", "head", null]))]
+        /// The version where it failed; null: there is too little to decide.
+        #[schemars(extend("enum" = ["base", "head", "both", null]))]
         version: Option<String>,
     },
     /// The measurements must not be compared.

@@ -38,6 +38,21 @@ pub fn duration(time: Duration) -> String {
     }
 }
 
+/// An estimated time, no more precise than it is known: `about 30 s`, `about 4 min`, `about 2 h`.
+pub fn about(time: Duration) -> String {
+    let seconds = time.as_secs_f64();
+    let rounded = |unit: f64, step: f64| (seconds / unit / step).round().max(1.0) * step;
+    if seconds < 55.0 {
+        format!("about {:.0} s", rounded(1.0, 10.0))
+    } else if seconds < 9.5 * 60.0 {
+        format!("about {:.0} min", rounded(60.0, 1.0))
+    } else if seconds < 57.5 * 60.0 {
+        format!("about {:.0} min", rounded(60.0, 5.0))
+    } else {
+        format!("about {:.0} h", rounded(3600.0, 1.0))
+    }
+}
+
 /// A number of things: `1 benchmark`, `7 benchmarks`.
 pub fn count(number: usize, thing: &str) -> String {
     format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
@@ -292,6 +307,18 @@ mod tests {
         assert_eq!(text(0.07), "70 ms");
         assert_eq!(text(2.1), "2.10 s");
         assert_eq!(text(200.4), "3 min 20 s");
+    }
+
+    #[test]
+    fn estimated_times_have_few_digits() {
+        let text = |seconds| about(Duration::from_secs_f64(seconds));
+        assert_eq!(text(0.2), "about 10 s");
+        assert_eq!(text(31.2), "about 30 s");
+        assert_eq!(text(56.0), "about 1 min");
+        assert_eq!(text(255.0), "about 4 min");
+        assert_eq!(text(700.0), "about 10 min");
+        assert_eq!(text(3500.0), "about 1 h");
+        assert_eq!(text(9000.0), "about 3 h");
     }
 
     #[test]

@@ -15,7 +15,7 @@ use crate::{
     model::{
         Acceptance, AcceptedChange, Benchmark, DependencyChange, Idle, IdleAcceptance, OBJECT_ID,
     },
-    verdict::{ByMean, Counts, DecidedRow, DecidedStage, Verdict, VerdictKind},
+    verdict::{ByMean, Counts, DecidedRow, DecidedStage, UnmeasuredIn, Verdict, VerdictKind},
 };
 
 /// The multiple of the smallest change flagged with 80 % power below which an estimate tends to be
@@ -82,14 +82,9 @@ fn with_reason(verdict: &Verdict, place: Option<&str>) -> String {
     }
 }
 
-/// The version where a benchmark failed or was skipped, `base` or `head`; `None` if both or
-/// neither.
-pub const fn place(row: &DecidedRow) -> Option<&'static str> {
-    match row.unmeasured_in {
-        Some(0) => Some("base"),
-        Some(_) => Some("head"),
-        None => None,
-    }
+/// The version where a benchmark failed or was skipped: `base`, `head` or `both`; `None` if it was measured.
+pub fn place(row: &DecidedRow) -> Option<&'static str> {
+    row.unmeasured_in.map(UnmeasuredIn::name)
 }
 
 /// The change that a verdict is about, if it is about one.
@@ -305,12 +300,17 @@ pub fn reached(p: f64, needed: f64) -> String {
     format!("{}, threshold {}", p_value(p), probability(needed))
 }
 
+/// The number of things that only a report with all reasons names: `2 more causes, which the option --reasons shows`.
+pub fn by_reasons(number: usize, thing: &str) -> String {
+    format!("{}, which the option --reasons shows", count(number, thing))
+}
+
 pub fn idle_number(idle: &[IdleAcceptance]) -> Option<String> {
     let verb = if idle.len() == 1 { "changes" } else { "change" };
     let entries = if idle.len() == 1 { "entry" } else { "entries" };
     let number = idle.len();
     let text = format!(
-        "{number} {entries} in .rbench/accepted.toml {verb} nothing any more (details: --reasons)"
+        "{number} {entries} in .rbench/accepted.toml {verb} nothing any more (the option --reasons says why)"
     );
     (number > 0).then_some(text)
 }

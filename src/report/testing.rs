@@ -163,7 +163,7 @@ pub fn counted_in(metric: &Metric, id: &str, versions: [&[f64]; 2]) -> DecidedRo
 
 /// An inconclusive benchmark with advice.
 pub fn inconclusive(id: &str, what: Repetition, number: usize, detectable: f64) -> DecidedRow {
-    let advice = Advice { what, number, smallest_reported: detectable };
+    let advice = Advice { what, number, smallest_reported: detectable, pair_time: None };
     DecidedRow { advice: Some(advice), ..decided_row(id, 4384.0, &[1.004], 0.05, 0.02) }
 }
 

@@ -4,7 +4,7 @@
 use std::{
     cell::RefCell,
     collections::{BTreeMap, HashMap},
-    time::SystemTime,
+    time::{Duration, SystemTime},
 };
 
 use rbench_stats::{
@@ -91,6 +91,17 @@ impl BenchmarkResults<'_> {
     /// All rows of a version in an experiment, in the order of slots.
     pub fn rows(&self, measured: VersionRef) -> &[StoredExecution] {
         self.rows.get(&measured).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// The average time of one execution of each of these versions, together.
+    pub(super) fn pair_time(&self, versions: [VersionRef; 2]) -> Option<Duration> {
+        let of_version = |measured| {
+            let executions = self.rows(measured).iter().filter_map(|row| row.outcome.as_ref().ok());
+            let times: Vec<Duration> = executions.map(Execution::own_wall).collect();
+            times.iter().sum::<Duration>().checked_div(u32::try_from(times.len()).ok()?)
+        };
+        let [base, head] = versions.map(of_version);
+        Some(base? + head?)
     }
 
     /// The reason for a missing result: the benchmark failed or skipped itself, or its version

@@ -28,6 +28,6 @@ pub use policy::{Counts, ExitPolicy};
 pub use provisional::ProvisionalRow;
 pub use relation::{Relation, VersionRef, obstacles, share_history};
 pub use results::{Results, are_identical, count_builds};
-pub use row::{Advice, ByMean, DecidedRow, DecidedStage, Repetition, VerdictKind};
+pub use row::{Advice, ByMean, DecidedRow, DecidedStage, Repetition, UnmeasuredIn, VerdictKind};
 pub use timeline::{TimelineEntry, timeline};
 pub use verdicts::{AUDIT_ERROR_RATE, DecisionOptions, MIXED, Verdicts};

@@ -1,6 +1,8 @@
 //! The verdict on one benchmark in one metric, as `verdicts.rs` produces it and reports consume it;
 //! and the kinds of verdicts in their order of importance.
 
+use std::time::Duration;
+
 use rbench_code::impact::Impact;
 use rbench_stats::{ABOVE_MIN_EFFECT, Assessment, Change, More, Power, Summary};
 use schemars::JsonSchema;
@@ -31,12 +33,38 @@ pub struct DecidedRow {
     pub interleaving: Option<Interleaving>,
     /// The next step of the first stage, planned or already done.
     pub progress: Progress,
-    /// The version without measurements because the benchmark failed or was skipped there: 0 for
-    /// base, 1 for head; `None` if both or neither lack them.
-    pub unmeasured_in: Option<usize>,
+    /// Where the benchmark failed or was skipped, as the verdict says.
+    pub unmeasured_in: Option<UnmeasuredIn>,
     /// The differences between the versions that the benchmark executes or reads; `None` if
     /// unknown, as for stored results.
     pub impact: Option<Impact>,
+}
+
+/// The versions without measurements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UnmeasuredIn {
+    Base,
+    Head,
+    Both,
+}
+
+impl UnmeasuredIn {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Base => "base",
+            Self::Head => "head",
+            Self::Both => "both",
+        }
+    }
+
+    /// The only version without measurements: 0 for base, 1 for head.
+    pub const fn only(self) -> Option<usize> {
+        match self {
+            Self::Base => Some(0),
+            Self::Head => Some(1),
+            Self::Both => None,
+        }
+    }
 }
 
 /// The comparison by the mean, for a benchmark whose estimator ignores changes of the slower measurements.
@@ -69,6 +97,9 @@ pub struct Advice {
     pub number: usize,
     /// The smallest relative change that would then be reported with a power of 80 %.
     pub smallest_reported: f64,
+    /// The average time of one execution of both versions so far, if there was one.
+    #[serde(skip)]
+    pub pair_time: Option<Duration>,
 }
 
 /// A level of an experiment that can be repeated more often.
@@ -96,13 +127,16 @@ pub(super) fn is_about_id(reason: &str) -> bool {
 impl DecidedRow {
     /// True if the benchmark was skipped in the head and not in the base.
     pub const fn is_skipped_in_head(&self) -> bool {
-        matches!((&self.verdict, self.unmeasured_in), (Verdict::Skipped { .. }, Some(1)))
+        matches!(
+            (&self.verdict, self.unmeasured_in),
+            (Verdict::Skipped { .. }, Some(UnmeasuredIn::Head))
+        )
     }
 
     /// True if the id of the benchmark stands for several in both versions: no change has caused that.
     pub fn shares_id_in_both(&self) -> bool {
         let Verdict::Failed { reason } = &self.verdict else { return false };
-        self.unmeasured_in.is_none() && is_about_id(reason)
+        self.unmeasured_in == Some(UnmeasuredIn::Both) && is_about_id(reason)
     }
 
     /// A verdict on a benchmark as a whole, without values.
@@ -164,11 +198,13 @@ impl Advice {
                 what: Repetition::Builds,
                 number,
                 smallest_reported: power.with_builds(number),
+                pair_time: None,
             },
             More::Executions(number) => Self {
                 what: Repetition::Executions,
                 number,
                 smallest_reported: power.with_executions(number)?,
+                pair_time: None,
             },
         })
     }

@@ -18,7 +18,7 @@ use super::{
     interleaving::Mixed,
     relation::{self, Relation, VersionRef},
     results::Results,
-    row::{Advice, ByMean, DecidedRow, DecidedStage, VerdictKind, is_about_id},
+    row::{Advice, ByMean, DecidedRow, DecidedStage, UnmeasuredIn, VerdictKind, is_about_id},
 };
 use crate::{
     error::Result,
@@ -263,7 +263,9 @@ impl<'r> Verdicts<'r> {
             let power = Power::estimate(assessment, count, criteria)?;
             Some(power.with_executions_of(assessment, summaries))
         });
+        let pair_time = benchmark.pair_time(versions);
         let advice = power.and_then(|power| Advice::from_power(&power, criteria.min_effect));
+        let advice = advice.map(|advice| Advice { pair_time, ..advice });
         let verdict = verdict.with_power(power.as_ref());
         Ok(DecidedRow { by_mean, advice, progress, ..row(verdict.into(), stages) })
     }
@@ -387,7 +389,13 @@ fn by_counts(
 fn unmeasured(benchmark: &BenchmarkResults<'_>, versions: [VersionRef; 2]) -> Option<DecidedRow> {
     let unmeasured = versions.map(|place| benchmark.unmeasured(place));
     let index = first_to_report(&unmeasured)?;
-    let unmeasured_in = unmeasured[1 - index].is_none().then_some(index);
+    let has_failed = |index: usize| matches!(unmeasured[index], Some(Unmeasured::Failed(_)));
+    let is_alike = unmeasured[1 - index].is_some() && has_failed(index) == has_failed(1 - index);
+    let unmeasured_in = Some(match index {
+        _ if is_alike => UnmeasuredIn::Both,
+        0 => UnmeasuredIn::Base,
+        _ => UnmeasuredIn::Head,
+    });
     let verdict = match unmeasured.into_iter().nth(index)?? {
         Unmeasured::Failed(reason) => Verdict::Failed { reason },
         Unmeasured::Skipped(reason) => Verdict::Skipped { reason },

@@ -56,7 +56,7 @@ fn decided_benchmarks_stop_and_flagged_ones_get_fresh_builds() {
     let stored = stored.run().assert_exit(1).json("compare");
     assert_eq!([builds(&stored, "changing"), builds(&stored, "steady")], [vec![5, 6], vec![5]]);
     let text = project.rbench(&["compare", "--stored", "--min-effect", "50%"]).run().assert_exit(1);
-    text.assert_stdout_has(&["5+6"]);
+    text.assert_stdout_has(&["5 + 6 fresh"]);
 }
 
 #[test]

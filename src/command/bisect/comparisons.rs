@@ -204,7 +204,7 @@ impl Comparisons<'_, '_> {
                 Answer::Measured(measured)
             }
             Err(reason) => {
-                let place = row.and_then(|row| row.unmeasured_in);
+                let place = row.and_then(|row| row.unmeasured_in?.only());
                 if place.is_none() {
                     // A commit that was compared before is not the cause; the search knows that.
                     self.lacking.entry((pair[0], Some(subject))).or_insert_with(|| reason.clone());

@@ -1,6 +1,9 @@
 //! Suggests commands, each with its purpose.
 
-use std::time::Duration;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 use rbench_stats::{Summary, diagnosis::two_groups};
 
@@ -10,9 +13,9 @@ use super::{
 };
 use crate::{
     compare::{Outcome, Warning},
-    model::{Benchmark, Metric, Version, WITHOUT_ARGUMENTS},
+    model::{BenchTarget, Benchmark, Metric, Mode, Threads, Version, WITHOUT_ARGUMENTS},
     report::{document::Step, quantity, sentence::USELESS},
-    verdict::{Advice, DecidedRow, Repetition, Verdict, VerdictKind},
+    verdict::{Advice, DecidedRow, Repetition, UnmeasuredIn, Verdict, VerdictKind},
 };
 
 /// The maximum number of commands in a report for a terminal.
@@ -81,7 +84,8 @@ impl ComparisonReport {
     fn failing_again(&self) -> Option<Step> {
         let row = self.with_verdict(VerdictKind::Failed).find(|row| !is_compiled(row))?;
         let Outcome { base, head, .. } = &self.outcome;
-        let version = if row.unmeasured_in == Some(0) { base } else { head }.revision_arg();
+        let version =
+            if row.unmeasured_in == Some(UnmeasuredIn::Base) { base } else { head }.revision_arg();
         let mut options = vec![("exact", None)];
         options.extend(self.target_options(&row.benchmark));
         let id = &row.benchmark.name.id;
@@ -252,9 +256,8 @@ impl ComparisonReport {
             let (metrics, number) = (metrics.join(","), advice.number.to_string());
             let options = [("metric", Some(&*metrics)), ("builds", Some(&*number))];
             let size = quantity::size(advice.smallest_reported);
-            let time = compiling(row, advice.number).map_or_else(String::new, |time| {
-                format!(", in about {}", quantity::duration(time))
-            });
+            let time = compiling(row, advice.number)
+                .map_or_else(String::new, |time| format!("; takes {}", quantity::about(time)));
             steps.push(Step {
                 command: self.suggest_of_both("compare", &options),
                 purpose: format!(
@@ -334,7 +337,9 @@ impl ComparisonReport {
         }
         options.push((flag, Some(number.as_str())));
         let executions = self.more_executions(lacking);
-        let builds = present_builds(lacking);
+        // What more executions show is known for a fixed number of builds.
+        let builds = numbers_of(lacking, |summary| summary.builds().len());
+        let builds = builds.map(|most| most.to_string());
         match most.what {
             Repetition::Builds => {
                 options.extend(executions.as_deref().map(|number| ("executions", Some(number))));
@@ -344,25 +349,79 @@ impl ComparisonReport {
             }
         }
         let command = self.suggest_of_both("compare", &options);
-        Some(Step { command, purpose })
+        let time = self.time_of_more(lacking, most).map_or_else(String::new, |time| {
+            format!(
+                "; takes {}, twice that if fresh builds have to confirm a change",
+                quantity::about(time)
+            )
+        });
+        Some(Step { command, purpose: purpose + &time })
+    }
+
+    /// The time to make the builds of this experiment on these rows that are not there yet, and to execute all, as the
+    /// present ones took; `None` if it is unknown.
+    fn time_of_more(&self, lacking: &[(&DecidedRow, Advice)], most: Advice) -> Option<Duration> {
+        let mut pair_times = BTreeMap::new();
+        for (row, advice) in lacking {
+            // All metrics of a benchmark come from the same executions.
+            pair_times.insert(&row.benchmark, advice.pair_time?);
+        }
+        let targets: BTreeSet<BenchTarget> =
+            pair_times.keys().map(|benchmark| benchmark.bench_target()).collect();
+        let present = numbers_of(lacking, |summary| summary.builds().len())?;
+        let number_of_builds = match most.what {
+            Repetition::Builds => most.number,
+            Repetition::Executions => present,
+        };
+        let executions = match most.what {
+            Repetition::Builds => executions_of(lacking)?,
+            Repetition::Executions => most.number,
+        };
+        let times = |time: Duration, number: usize| {
+            time.saturating_mul(u32::try_from(number).unwrap_or(u32::MAX))
+        };
+        let of_builds = self.outcome.build_times.iter().filter(|(one, _)| targets.contains(one));
+        let building: Duration = of_builds.map(|(_, time)| *time).sum();
+        let executing: Duration = pair_times.values().sum();
+        let is_alone = |(row, _): &(&DecidedRow, Advice)| {
+            row.interleaving
+                .as_ref()
+                .is_none_or(|how| (how.mode, how.threads) != (Mode::Interleaved, Threads::Together))
+        };
+        let at_once = match self.outcome.parallel? as usize {
+            _ if lacking.iter().any(is_alone) => 1,
+            parallel => parallel.clamp(1, pair_times.len().max(1)),
+        };
+        let executing = executing / u32::try_from(at_once).unwrap_or(1);
+        Some(
+            times(building, number_of_builds.saturating_sub(present))
+                .saturating_add(times(executing, number_of_builds.saturating_mul(executions))),
+        )
     }
 
     /// The most executions of a build that one of these rows got, if these are more than planned: what more builds show is known
     /// for this number, and a fixed number of builds has as many executions as planned.
     fn more_executions(&self, lacking: &[(&DecidedRow, Advice)]) -> Option<String> {
-        let stages = lacking.iter().filter_map(|(row, _)| row.decisive());
-        let builds = stages.flat_map(|stage| stage.summaries.iter().flat_map(Summary::builds));
-        let most = builds.map(|build| build.executions).max()?;
+        let most = executions_of(lacking)?;
         let stored = self.outcome.stored.iter();
         let planned = stored.map(|experiment| experiment.sample_sizes.executions).max()?;
         (most > planned).then(|| most.to_string())
     }
 }
 
-/// The most builds that one of these rows got: what more executions show is known for a fixed number.
-fn present_builds(lacking: &[(&DecidedRow, Advice)]) -> Option<String> {
+/// The largest of these numbers of the rows' deciding builds.
+fn numbers_of(
+    lacking: &[(&DecidedRow, Advice)],
+    number: impl Fn(&Summary) -> usize,
+) -> Option<usize> {
     let stages = lacking.iter().filter_map(|(row, _)| row.decisive());
-    stages.map(|stage| stage.summaries[0].builds().len()).max().map(|most| most.to_string())
+    stages.flat_map(|stage| stage.summaries.iter().map(&number)).max()
+}
+
+/// The most executions that a build of these rows got.
+fn executions_of(lacking: &[(&DecidedRow, Advice)]) -> Option<usize> {
+    let most = |summary: &Summary| summary.builds().iter().map(|build| build.executions).max();
+    numbers_of(lacking, |summary| most(summary).unwrap_or_default())
 }
 
 /// True if the advised experiment would still detect only changes so large that it is not worth its time.

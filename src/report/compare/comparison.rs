@@ -543,10 +543,19 @@ fn cells(row: &Row, names: &Names<'_>, named: NamedMetrics, has_details: bool) -
         Cell::styled(role, change.map_or_else(String::new, |change| changed(change.estimate))),
         Cell::from(change.map_or_else(String::new, |change| range(change.low, change.high))),
         Cell::styled(role, row.verdict.name()),
-        Cell::from(row.builds.iter().map(usize::to_string).collect::<Vec<_>>().join("+")),
+        Cell::from(builds_text(&row.builds)),
         Cell::from(Shares::text(variance.and_then(|one| one.variance))),
     ]);
     cells
+}
+
+/// The numbers of builds of the stages: `10`, or `5 + 7 fresh`.
+fn builds_text(builds: &[usize]) -> String {
+    match builds {
+        [first, fresh, ..] => format!("{first} + {fresh} fresh"),
+        [first] => first.to_string(),
+        [] => String::new(),
+    }
 }
 
 /// The number of deciding builds of a stage: `10`.

@@ -18,7 +18,7 @@ use crate::report::{
     impact::MOST,
     names::{metric_name, short},
     quantity::{self, exact},
-    sentence::{self, dependencies_note, idle_note, idle_number},
+    sentence::{self, by_reasons, dependencies_note, idle_note, idle_number},
     style::Role,
     table::{Table, shorten},
 };
@@ -43,6 +43,10 @@ const MOST_STORED: usize = 3;
 /// columns: the rest is `--reasons`.
 const MOST_REASONS: usize = 6;
 const LONGEST_FAILURE: usize = 80;
+
+/// The maximum number of causes of noise in the one line about them.
+const MOST_NOISE: usize = 3;
+
 /// In a failure to execute a benchmark that no other has, or that several have.
 const ABOUT_IDS: &str = " this id; ";
 
@@ -242,7 +246,7 @@ impl ComparisonReport {
         };
         let mut texts: Vec<Text> = reasons.into_iter().take(MOST_REASONS).map(line).collect();
         if more > 0 {
-            texts.push(format!("and {} (--reasons)", quantity::count(more, "more reason")).into());
+            texts.push(format!("and {}", by_reasons(more, "more reason")).into());
         }
         texts.extend(undecided(VerdictKind::Inconclusive, self.inconclusive_note()));
         texts
@@ -312,11 +316,14 @@ impl ComparisonReport {
             self.outcome.warnings.iter().partition(is_noise);
         let mut lines: Vec<Text> = others.into_iter().map(line).collect();
         if let Some((first, more)) = noise.split_first().filter(|_| has_interval) {
-            let more = match more.len() {
-                0 => String::new(),
-                more => format!(", and {} (--reasons)", quantity::count(more, "more cause")),
-            };
-            lines.push(Text::note(cause(first) + &more + consequence(first)));
+            let mut causes = cause(first);
+            for warning in more.iter().take(MOST_NOISE - 1) {
+                causes += &format!("; {}", cause(warning));
+            }
+            if let more @ 1.. = (more.len() + 1).saturating_sub(MOST_NOISE) {
+                causes += &format!("; and {}", by_reasons(more, "more cause"));
+            }
+            lines.push(Text::note(causes + consequence(first)));
         }
         lines
     }

@@ -188,9 +188,11 @@ impl ComparisonReport {
             })
         });
         let differing = self.list(differing.map(|row| name(&names, row)));
-        let what =
-            "head/base differs from the change, which compares builds in pairs and is more precise";
-        (!differing.is_empty()).then(|| format!("{what}: {differing}"))
+        (!differing.is_empty()).then(|| {
+            format!(
+                "the change of {differing}, from pairs of builds, is more precise than the ratio of head and base"
+            )
+        })
     }
 
     /// The reasons why benchmarks were not interleaved although that was requested, and the times that decide whole
@@ -312,7 +314,7 @@ impl ComparisonReport {
     }
 }
 
-/// `confirmed by 6 to 9 fresh builds`: their numbers stand behind the `+` in the table.
+/// `confirmed by 6 to 9 fresh builds`: the table has their numbers.
 pub(crate) fn confirmed_by(least: usize, most: usize) -> String {
     let from = if least < most { format!("{least} to ") } else { String::new() };
     format!("confirmed by {from}{}", count(most, "fresh build"))

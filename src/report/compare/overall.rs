@@ -32,7 +32,7 @@ use super::ComparisonReport;
 use crate::{
     model::Metric,
     report::quantity::{bare_percent, count, exact, percent},
-    verdict::{DecidedStage, Verdict},
+    verdict::{DecidedStage, Verdict, VerdictKind},
 };
 
 const CONFIDENCE: f64 = 0.95;
@@ -139,12 +139,14 @@ impl GeometricMean {
         sums.into_iter().map(mean).collect()
     }
 
-    /// `overall (geometric mean of 6 benchmarks): +0.38 % (95 % CI +0.10 to +0.66)`.
-    fn text(&self) -> String {
+    /// `overall (geometric mean of 6 benchmarks, 2 unaffected): +0.38 % (95 % CI +0.10 to +0.66)`, with the words for
+    /// those that count with a change of 0.
+    fn text(&self, same: &str) -> String {
         let Self { metric, change, low, high, benchmarks, left_out, is_counted } = self;
         let metric =
             if *metric == Metric::wall().name { String::new() } else { format!(" in {metric}") };
         let benchmarks = count(*benchmarks, "benchmark");
+        let same = if same.is_empty() { String::new() } else { format!(", {same}") };
         let without = match left_out {
             0 => String::new(),
             some => format!(", {some} with a zero value excluded"),
@@ -157,7 +159,9 @@ impl GeometricMean {
             (false, _) => format!(" ({} CI {from} to {to})", exact(CONFIDENCE)),
         };
         let change = percent(*change);
-        format!("overall{metric} (geometric mean of {benchmarks}{without}): {change}{interval}")
+        format!(
+            "overall{metric} (geometric mean of {benchmarks}{same}{without}): {change}{interval}"
+        )
     }
 }
 
@@ -197,6 +201,8 @@ impl ComparisonReport {
         // Wall time has no name in the sentence: after other metrics it would seem to be about all
         // of them.
         means.sort_by_key(|mean| mean.metric != Metric::wall().name);
-        means.into_iter().map(|mean| mean.text())
+        let same = [VerdictKind::Unaffected, VerdictKind::Identical];
+        let same = self.outcome.counts().words(&same);
+        means.into_iter().map(move |mean| mean.text(&same))
     }
 }

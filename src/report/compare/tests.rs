@@ -36,7 +36,7 @@ use crate::{
             version,
         },
     },
-    verdict::{ByMean, DecidedRow, Interleaving, Repetition, Verdict},
+    verdict::{ByMean, DecidedRow, Interleaving, Repetition, UnmeasuredIn, Verdict},
 };
 
 fn diff() -> FunctionDiff {
@@ -372,10 +372,16 @@ fn clock_ahead_warning_mentions_a_suspended_machine() {
 
 #[test]
 fn causes_of_noise_are_one_line_unless_all_is_explained() {
-    let text = "note: only 9 of 10 builds of parser/work differ, and 2 more causes (--reasons); verdicts \
-                hold, with wider intervals\n";
-    assert!(plain(&report()).replace("\n  ", " ").contains(text), "{}", plain(&report()));
-    let all = detailed(&report());
+    let text = "note: only 9 of 10 builds of parser/work differ; other processes used 23 % of all CPU time while \
+                measuring; the CPU frequency governor is `powersave`, so clock rates change while measuring \
+                (`performance` is steadier); verdicts hold, with wider intervals\n";
+    let mut report = report();
+    assert!(plain(&report).replace("\n  ", " ").contains(text), "{}", plain(&report));
+    report.outcome.add_disturbances([Disturbance::Battery]);
+    let more = "steadier); and 1 more cause, which the option --reasons shows; verdicts hold";
+    assert!(plain(&report).replace("\n  ", " ").contains(more), "{}", plain(&report));
+    report.outcome.warnings.pop();
+    let all = detailed(&report);
     assert_eq!(all.replace("\n  ", " ").matches("; verdicts hold, with wider").count(), 3, "{all}");
 }
 

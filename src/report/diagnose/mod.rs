@@ -24,6 +24,7 @@ use super::{
     document::{Block, Document, Item, Medium, Text, Verbatim},
     json::{self, MetricFields},
     quantity::{self, changed_within, duration, p_value, size},
+    sentence::by_reasons,
     style::Role,
 };
 use crate::{
@@ -268,9 +269,8 @@ impl Examination {
             let finding = number.styled(Role::Doubtful, &*worded.brief);
             Item::new(finding, Block::paragraph([advice]))
         });
-        let more = (more > 0).then(|| {
-            Item::from(format!("and {} (--reasons)", quantity::count(more, "more cause")))
-        });
+        let more =
+            (more > 0).then(|| Item::from(format!("and {}", by_reasons(more, "more cause"))));
         let verdict = Block::paragraph([self.source_text()]);
         verdict.into_iter().chain(Block::list(items.chain(more))).collect()
     }

@@ -259,7 +259,7 @@ fn brief_text_is_the_source_and_its_causes() {
     examination.machine_warnings.clone_from(&examination.warnings);
     examination.source = NoiseSource::Both;
     let text = style::plain(&report.text(80));
-    assert!(text.contains("and 1 more cause (--reasons)\n"), "{text}");
+    assert!(text.contains("and 1 more cause, which the option --reasons shows\n"), "{text}");
     let quiet = text.matches("`cargo rbench doctor`").count();
     assert!((1..=2).contains(&quiet), "the machine's causes have the machine's remedy: {text}");
 }

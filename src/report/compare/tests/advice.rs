@@ -3,7 +3,11 @@
 use rbench_code::impact::EnteredFunction;
 
 use super::*;
-use crate::report::document::Step;
+use crate::{
+    model::{Mode, Threads},
+    report::document::Step,
+    verdict::{Advice, Interleaving},
+};
 
 #[test]
 fn warning_suggests_a_comparison_with_the_given_options() {
@@ -112,6 +116,46 @@ fn advice_for_several_benchmarks_suffices_for_each() {
             "cargo rbench history HEAD --exact --filter a --manifest-path x",
         ]
     );
+}
+
+#[test]
+fn advice_has_the_time_that_it_takes() {
+    let open = |id, what, number| {
+        let row = inconclusive(id, what, number, 0.0099);
+        let pair_time = Some(Duration::from_secs(2));
+        let how = Interleaving {
+            mode: Mode::Interleaved,
+            threads: Threads::default(),
+            unavailable: None,
+            times_alone: None,
+        };
+        let advice = row.advice.map(|advice| Advice { pair_time, ..advice });
+        DecidedRow { advice, interleaving: Some(how), ..row }
+    };
+    // They have ten builds with two executions each.
+    let mut outcome = Outcome {
+        rows: vec![open("a", Repetition::Builds, 75), open("b", Repetition::Builds, 20)],
+        build_times: vec![
+            (target("work"), Duration::from_secs(1)),
+            (target("other"), Duration::MAX),
+        ],
+        parallel: Some(1),
+        ..nothing()
+    };
+    let time = |outcome: &Outcome| {
+        let purpose = shown(outcome.clone()).next_steps().swap_remove(0).purpose;
+        purpose.split_once("; takes ").map(|(_, time)| time.to_owned())
+    };
+    let twice = |time| Some(format!("{time}, twice that if fresh builds have to confirm a change"));
+    assert_eq!(time(&outcome), twice("about 10 min"), "65 s for builds, and 600 s");
+    outcome.parallel = Some(8);
+    assert_eq!(time(&outcome), twice("about 6 min"), "the executions of both at once");
+    outcome.rows[0].interleaving = None;
+    assert_eq!(time(&outcome), twice("about 10 min"), "sequential ones run alone");
+    outcome.rows = vec![open("a", Repetition::Executions, 30)];
+    assert_eq!(time(&outcome), twice("about 10 min"), "ten builds with 30 executions");
+    outcome.parallel = None;
+    assert_eq!(time(&outcome), None, "it is not known for stored results");
 }
 
 #[test]

@@ -310,3 +310,31 @@ fn report_says_whether_code_ran_in_the_sandbox() {
     let (text, report) = with(None);
     assert!(!text.contains("sandbox") && !report.json().unwrap().contains("sandbox"), "{text}");
 }
+
+#[test]
+fn failure_has_its_versions() {
+    let said = |place| {
+        let row = DecidedRow { unmeasured_in: place, ..failed("broken", "cannot\n  it crashed") };
+        let report = shown(Outcome { rows: vec![row], ..nothing() });
+        let lines = |text: String| {
+            let is_meant = |line: &&str| line.contains("it crashed");
+            text.lines().find(is_meant).unwrap_or_default().to_owned()
+        };
+        let json: serde_json::Value = serde_json::from_str(&report.json().unwrap()).unwrap();
+        let version = json["benchmarks"][0]["reason"]["version"].clone();
+        (lines(plain(&report)), report.markdown().contains("failed in both"), version)
+    };
+    use UnmeasuredIn::{Base, Both, Head};
+    assert_eq!(
+        said(Some(Base)),
+        ("broken: failed in base: it crashed".to_owned(), false, "base".into())
+    );
+    assert_eq!(
+        said(Some(Head)),
+        ("broken: failed in head: it crashed".to_owned(), false, "head".into())
+    );
+    assert_eq!(
+        said(Some(Both)),
+        ("broken: failed in both: it crashed".to_owned(), true, "both".into())
+    );
+}

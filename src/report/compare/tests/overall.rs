@@ -51,6 +51,9 @@ fn unchanged_benchmark_counts_with_zero() {
     let all = only_mean(vec![identical("x"), slower("a"), unaffected("y"), identical("z")]);
     assert_near(logs(&all), logs(&one).map(|log| log / 4.0));
     assert_eq!((one.benchmarks, all.benchmarks), (1, 4));
+    let line = &lines(vec![identical("x"), slower("a"), unaffected("y"), identical("z")])[0];
+    let said = "overall (geometric mean of 4 benchmarks, 1 unaffected, 2 identical): +";
+    assert!(line.starts_with(said), "{line}");
 }
 
 #[test]
@@ -103,10 +106,9 @@ fn mean_of_counts_has_a_range() {
     };
     let mean = only_mean(vec![varying("a", [110.0, 121.0]), identical("b")]);
     assert_near(logs(&mean), [1.155_f64, 1.1, 1.21].map(|factor| factor.ln() / 2.0));
-    let line =
-        "overall in allocations (geometric mean of 2 benchmarks): +7.47 % (range +4.88 to +10.00)";
+    let line = "overall in allocations (geometric mean of 2 benchmarks, 1 identical): +7.47 % (range +4.88 to +10.00)";
     assert_eq!(lines(vec![varying("a", [110.0, 121.0]), identical("b")]), [line]);
-    let line = "overall in allocations (geometric mean of 2 benchmarks): +4.88 %";
+    let line = "overall in allocations (geometric mean of 2 benchmarks, 1 identical): +4.88 %";
     assert_eq!(lines(vec![varying("a", [110.0; 2]), identical("b")]), [line]);
 }
 
@@ -134,13 +136,11 @@ fn mean_excludes_rows_without_a_final_verdict() {
 fn mean_is_a_sentence_in_every_format() {
     let report = report();
     let markdown = report.markdown();
-    let wall = "verall (geometric mean of 9 benchmarks): +3.25 % (95 % CI ";
+    let wall = "verall (geometric mean of 9 benchmarks, 3 identical): +3.25 % (95 % CI ";
     assert!(markdown.contains(&format!(" missing in the head. O{wall}")), "{markdown}");
-    assert!(
-        markdown.contains(
-            "). Overall in peak-memory (geometric mean of 4 benchmarks): +0.00 % (95 % CI"
-        )
-    );
+    assert!(markdown.contains(
+        "). Overall in peak-memory (geometric mean of 4 benchmarks, 3 identical): +0.00 % (95 % CI"
+    ));
     assert!(style::plain(&report.text(100)).contains(&format!("\no{wall}")));
     assert!(report.html().unwrap().contains(&format!("<p>O{wall}")));
 }

@@ -34,7 +34,9 @@ fn id_of_several_in_the_base_hides_no_failure_of_the_head() {
 
 #[test]
 fn failed_version_is_named() {
-    for (fails, unmeasured_in) in [(&[0][..], Some(0)), (&[1], Some(1)), (&[0, 1], None)] {
+    for (fails, unmeasured_in) in
+        [(&[0][..], UnmeasuredIn::Base), (&[1], UnmeasuredIn::Head), (&[0, 1], UnmeasuredIn::Both)]
+    {
         let store = Store::in_memory().unwrap();
         let filling = Filling::begin(&store, &["base", "head"], &["a"]);
         for version in 0..2 {
@@ -46,6 +48,6 @@ fn failed_version_is_named() {
         }
         let [row] = &decided(&filling, DecisionOptions::default())[..] else { panic!("one row") };
         assert!(matches!(row.verdict, Verdict::Failed { .. }), "{fails:?}");
-        assert_eq!(row.unmeasured_in, unmeasured_in);
+        assert_eq!(row.unmeasured_in, Some(unmeasured_in));
     }
 }
