@@ -313,6 +313,7 @@ fn report_says_whether_code_ran_in_the_sandbox() {
 
 #[test]
 fn failure_has_its_versions() {
+    use UnmeasuredIn::{Base, Both, Head};
     let said = |place| {
         let row = DecidedRow { unmeasured_in: place, ..failed("broken", "cannot\n  it crashed") };
         let report = shown(Outcome { rows: vec![row], ..nothing() });
@@ -324,7 +325,6 @@ fn failure_has_its_versions() {
         let version = json["benchmarks"][0]["reason"]["version"].clone();
         (lines(plain(&report)), report.markdown().contains("failed in both"), version)
     };
-    use UnmeasuredIn::{Base, Both, Head};
     assert_eq!(
         said(Some(Base)),
         ("broken: failed in base: it crashed".to_owned(), false, "base".into())
