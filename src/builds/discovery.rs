@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     cargo::{self, CargoContext, Chosen, Discovered},
-    features::{SourceAttributes, features_off, set_features},
+    features::{SourceAttributes, features_off, need_nightly, set_features},
     files, tool,
 };
 use crate::{
@@ -202,7 +202,7 @@ impl Workspace {
     fn targets(&self, kind: &TargetKind) -> Vec<Discovered> {
         let packages = self.metadata.workspace_packages().into_iter();
         let mut all: Vec<Discovered> =
-            packages.flat_map(|package| package_targets(package, kind)).collect();
+            packages.flat_map(|package| package_targets(&self.metadata, package, kind)).collect();
         all.sort_by(|a, b| a.target.cmp(&b.target));
         all
     }
@@ -285,7 +285,10 @@ impl Workspace {
             let what =
                 format!("cannot compile the bench targets of {version} on a stable toolchain");
             return Err(Error::new(Exit::Build, what)
-                .cause(format!("{} has `#![feature(…)]`", of_some.unwrap_or_default()))
+                .cause(format!(
+                    "{} has `#![feature(…)]`, or requires a feature of a package that has it",
+                    of_some.unwrap_or_default()
+                ))
                 .hint("use a nightly toolchain: cargo +nightly rbench"));
         }
         let mut others = all.iter().filter(|found| !targets.contains(found));
@@ -646,7 +649,12 @@ fn only_one_of_each(
     Ok(())
 }
 
-fn package_targets(package: &Package, kind: &TargetKind) -> Vec<Discovered> {
+fn package_targets(metadata: &Metadata, package: &Package, kind: &TargetKind) -> Vec<Discovered> {
+    let attributes = |target: &Target| {
+        let mut source = SourceAttributes::read(&target.src_path);
+        source.is_unstable |= need_nightly(metadata, package, &target.required_features);
+        source
+    };
     let root = package.manifest_path.parent().map(PathBuf::from).unwrap_or_default();
     package
         .targets
@@ -661,7 +669,7 @@ fn package_targets(package: &Package, kind: &TargetKind) -> Vec<Discovered> {
             package_root: root.clone(),
             source_path: target.src_path.clone().into(),
             required_features: target.required_features.clone(),
-            source: SourceAttributes::read(&target.src_path),
+            source: attributes(target),
             is_example: target.is_example(),
         })
         .collect()

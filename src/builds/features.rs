@@ -1,8 +1,8 @@
 //! The features of packages that are on, and those that a bench target's source asks for.
 
-use std::fs;
+use std::{collections::BTreeSet, fs};
 
-use cargo_metadata::{FeatureName, Metadata, Node, Package, camino::Utf8Path};
+use cargo_metadata::{Dependency, FeatureName, Metadata, Node, Package, camino::Utf8Path};
 
 /// Those of these features of a package that are off; none if cargo did not resolve them.
 pub fn features_off(metadata: &Metadata, package_id: &str, features: &[String]) -> Vec<String> {
@@ -24,12 +24,56 @@ pub fn features_off(metadata: &Metadata, package_id: &str, features: &[String]) 
     features.iter().filter(|name| !on(name)).cloned().collect()
 }
 
+/// True if one of these features of a package, or one that they turn on in it or in its dependencies, turns on an unstable
+/// feature of the language in a library: `#![cfg_attr(feature = "X", feature(…))]`.
+pub fn need_nightly(metadata: &Metadata, package: &Package, features: &[String]) -> bool {
+    let package_of = |package: &Package, dependency: &str| {
+        let is_it = |one: &&Dependency| *one.rename.as_ref().unwrap_or(&one.name) == dependency;
+        let wanted = package.dependencies.iter().find(is_it)?;
+        let is_wanted =
+            |one: &&Package| *one.name == wanted.name && wanted.req.matches(&one.version);
+        metadata.packages.iter().find(is_wanted)
+    };
+    let mut seen = BTreeSet::new();
+    let mut open: Vec<(&Package, &str)> = features.iter().map(|one| (package, &**one)).collect();
+    while let Some((package, feature)) = open.pop() {
+        if !seen.insert((&package.id, feature)) {
+            continue;
+        }
+        if let Some((dependency, feature)) = feature.split_once('/') {
+            let dependency = package_of(package, dependency.trim_end_matches('?'));
+            open.extend(dependency.map(|dependency| (dependency, feature)));
+            continue;
+        }
+        let library = package.targets.iter().find(|target| target.is_lib());
+        let source = library.and_then(|target| fs::read_to_string(&target.src_path).ok());
+        if source.is_some_and(|source| turns_on_unstable(&source, feature)) {
+            return true;
+        }
+        let implied = package.features.get(feature).map_or(&[][..], Vec::as_slice);
+        open.extend(implied.iter().map(|one| (package, &**one)));
+    }
+    false
+}
+
+/// True if a source has `#![cfg_attr(feature = "X", feature(…))]` for this feature. Attributes with further conditions, such
+/// as `docsrs`, do not count.
+fn turns_on_unstable(source: &str, feature: &str) -> bool {
+    let source: String = source.chars().filter(|c| !c.is_whitespace()).collect();
+    let condition = format!("#![cfg_attr(feature=\"{feature}\",");
+    let mut attributes = source.split(&*condition).skip(1);
+    attributes.any(|rest| {
+        let attributes = rest.split(")]").next().unwrap_or_default();
+        attributes.starts_with("feature(") || attributes.contains(",feature(")
+    })
+}
+
 /// The attributes of a bench target's source that decide whether it can be compiled and has a benchmark.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SourceAttributes {
     /// The features of `#![cfg(feature = "…")]`, without which the source is empty.
     pub features: Vec<String>,
-    /// True if it has `#![feature(…)]`, which stable compilers refuse.
+    /// True if it has `#![feature(…)]`, which stable compilers refuse, or requires a feature of a package that has it.
     pub is_unstable: bool,
 }
 
@@ -95,6 +139,22 @@ mod tests {
             ["#![cfg(any(feature = \"a\", test))]", "#![cfg(test)]", "#[cfg(feature = \"a\")]"]
         {
             assert!(found(other).is_empty(), "{other}");
+        }
+    }
+
+    #[test]
+    fn feature_that_turns_on_an_unstable_one_is_found() {
+        let turns_on = |source: &str| turns_on_unstable(source, "simd");
+        assert!(turns_on("//! Docs\n#![cfg_attr(feature = \"simd\", feature(portable_simd))]\n"));
+        assert!(turns_on(
+            "#![cfg_attr(\n  feature = \"simd\",\n  allow(x),\n  feature(a, b),\n)]\n"
+        ));
+        for other in [
+            "#![cfg_attr(feature = \"other\", feature(test))]",
+            "#![cfg_attr(feature = \"simd\", allow(x))]\n#![cfg_attr(docsrs, feature(doc_cfg))]",
+            "#![cfg_attr(all(feature = \"simd\", docsrs), feature(doc_cfg))]",
+        ] {
+            assert!(!turns_on(other), "{other}");
         }
     }
 

@@ -51,7 +51,7 @@ pub use default_link::ListedExecutable;
 pub use discovery::{
     KnownMetadata, Workspace, benches_in_sources, crate_text, is_default_member, manifests_outside,
 };
-pub use features::features_off;
+pub use features::{SourceAttributes, features_off, need_nightly};
 pub use link::{BuildRecord, LinkedBuild};
 pub use lock_file::changed_dependencies;
 pub use packing::PackingPlaces;

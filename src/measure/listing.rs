@@ -342,7 +342,7 @@ fn facts<T>(
 fn unstable_targets(workspace: &Workspace, filter: &TargetFilter) -> Vec<FailedTarget> {
     let failed = |target: BenchTarget| {
         let error = Error::new(Exit::Usage, format!("cannot compile bench target {target}"))
-            .cause("its #![feature(…)] needs a nightly toolchain: cargo +nightly rbench");
+            .cause("its #![feature(…)], or that of a package, needs a nightly toolchain: cargo +nightly rbench");
         FailedTarget { target, error }
     };
     workspace.unstable_targets(filter).into_iter().map(failed).collect()

@@ -108,7 +108,13 @@ fn init_finds_bench_targets_with_harnesses_and_missing_lines() {
         .assert_stdout_has(&["same needs a nightly toolchain", "cargo +nightly rbench compare"]);
     let manifest =
         manifest.replace("name = \"raw\"\n", "name = \"raw\"\nrequired-features = [\"x\"]\n");
-    project.write("Cargo.toml", &format!("{manifest}\n[features]\nx = []\n"));
+    project.write("Cargo.toml", &format!("{manifest}\n[features]\nx = [\"y\"]\ny = []\n"));
+    let library = project.read("src/lib.rs");
+    project
+        .write("src/lib.rs", &format!("#![cfg_attr(feature = \"y\", feature(test))]\n{library}"));
+    let unstable = project.rbench(&["init", "--dry-run"]).ok();
+    unstable.assert_stdout_has(&["raw and 1 more need a nightly toolchain"]);
+    project.write("src/lib.rs", &library);
     let off = project.rbench(&["init", "--dry-run"]).ok();
     off.assert_stdout_has(&["raw needs --features x"]);
 }

@@ -15,7 +15,10 @@ use cargo_metadata::{Metadata, MetadataCommand, Package, Target, camino::Utf8Pat
 use toml::Table;
 
 use crate::{
-    builds::{benches_in_sources, features_off, manifests_outside, run_tool_or},
+    builds::{
+        SourceAttributes, benches_in_sources, features_off, manifests_outside, need_nightly,
+        run_tool_or,
+    },
     cli::{CompareArgs, ExperimentArgs, InitArgs, RevisionPair, Service, TargetArgs},
     config::Once,
     console::Console,
@@ -223,10 +226,10 @@ fn next(
             comparison.experiment.measure.quick = true;
             comparison.experiment.target.project.manifest_path = manifest;
             let command = comparison.suggest_itself();
-            if found.unstable.is_empty() {
-                command
-            } else {
+            if found.need_all_nightly() {
                 command.replacen(cargo(), "cargo +nightly", 1)
+            } else {
+                command
             }
         }
         None if found.has_benches() || !found.outside.is_empty() => {
@@ -364,17 +367,26 @@ impl ProjectSummary {
             let harness = detect(&facts, project.file.harness_of(&bench));
             harness.map(|harness| harness.kind().to_string()).map_err(|failure| failure.to_string())
         };
-        if harness.as_deref() == Ok("libtest") {
+        let is_libtest = harness.as_deref() == Ok("libtest");
+        if is_libtest {
             self.notes.extend(note_on_lost_main(&name, &source));
-            if source.contains("feature(test)") {
-                self.unstable.push(name.clone());
-            }
+        }
+        let needs_nightly = SourceAttributes::read(&target.src_path).is_unstable
+            || is_libtest && source.contains("feature(test)")
+            || need_nightly(metadata, package, &target.required_features);
+        if needs_nightly {
+            self.unstable.push(name.clone());
         }
         let off = features_off(metadata, &package.id.repr, &target.required_features);
         if !off.is_empty() {
             self.without_features.push((name.clone(), off));
         }
         self.benches.push((name, harness));
+    }
+
+    /// True if the present toolchain is stable, and compiles no bench target.
+    const fn need_all_nightly(&self) -> bool {
+        !self.unstable.is_empty() && self.unstable.len() == self.benches.len()
     }
 
     /// True if there is a bench target, even if none can be run.
@@ -421,11 +433,16 @@ impl ProjectSummary {
         }
         let unstable = match &self.unstable[..] {
             [] => None,
-            [one] => Some(format!("{one} needs")),
-            [one, more @ ..] => Some(format!("{one} and {} more need", more.len())),
+            [one] => Some((format!("{one} needs"), "is")),
+            [one, more @ ..] => Some((format!("{one} and {} more need", more.len()), "are")),
         };
-        let unstable =
-            unstable.map(|names| format!("{names} a nightly toolchain: cargo +nightly rbench"));
+        let unstable = unstable.map(|(names, are)| {
+            let lost = match self.need_all_nightly() {
+                true => String::new(),
+                false => format!(" and {are} left out without it"),
+            };
+            format!("{names} a nightly toolchain{lost}: cargo +nightly rbench")
+        });
         for note in unstable.iter().chain(&self.notes) {
             text += &format!("  note: {note}\n");
         }
