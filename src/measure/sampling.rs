@@ -7,7 +7,7 @@ use rbench_code::samples::{
     Code, CodeFiles, Frame, FunctionTable, SampledExecution, SampledStack, SampledState,
     SampledThread, TimeProfile, stretches_of_time,
 };
-use rbench_stats::{median, paired_ratio::towards_ratio};
+use rbench_stats::{Moments, median, paired_ratio::towards_ratio};
 use tracing::{debug, info_span};
 
 use super::{
@@ -30,10 +30,10 @@ use crate::{
 
 /// The number of pairs of builds: each gives one difference of each function.
 const PAIRS: u32 = 10;
-/// The mean interval of samples.
-const PERIOD: Duration = Duration::from_micros(300);
+/// The mean interval of samples. Each costs what it costs to interrupt another CPU, some 15 µs of a virtual machine.
+const PERIOD: Duration = Duration::from_micros(420);
 /// The time of measurements that each version has in a pair.
-const MEASURED: Duration = Duration::from_millis(140);
+const MEASURED: Duration = Duration::from_millis(150);
 /// The most executions of a version in a pair: harnesses that cannot measure for longer are executed again.
 const MOST_EXECUTIONS: usize = 6;
 /// The number of measurements of a version in a pair, on average, that are enough if others are not found.
@@ -276,8 +276,8 @@ fn profiles(
     for (profile, table) in versions.iter_mut().zip(tables) {
         profile.functions = table.into_functions();
     }
-    let count = slower.len() as f64;
-    let overhead = (!slower.is_empty()).then(|| slower.iter().sum::<f64>() / count);
+    // Means of single executions may be disturbed.
+    let overhead = (!slower.is_empty()).then(|| median(&mut slower));
     let is_interleaved = subject.is_interleaved() && !subject.is_program();
     Ok(TimeProfiles { profiles: versions, overhead, is_interleaved })
 }
@@ -323,14 +323,15 @@ impl Measured {
     }
 }
 
-/// The logarithm of the ratio of sampled to other measurements.
+/// The logarithm of the ratio of sampled to other measurements: of their means, because a short measurement has one sample or
+/// none, and their median would be that of one with a sample, however many have none.
 fn overhead(measured: &[Measured]) -> Option<f64> {
-    let of = |sampled: bool| {
+    let mean = |sampled: bool| {
         let values = measured.iter().flat_map(|one| &one.values).flatten();
         let values = values.filter(|(_, is)| *is == sampled).map(|(value, _)| *value);
-        median(&mut values.collect::<Vec<f64>>())
+        Moments::compute(&values.collect::<Vec<f64>>()).mean
     };
-    Some((of(true) / of(false)).ln()).filter(|overhead| overhead.is_finite())
+    Some((mean(true) / mean(false)).ln()).filter(|overhead| overhead.is_finite())
 }
 
 /// True if every slice from the reading before `from` up to `to` was sampled.
@@ -387,4 +388,21 @@ fn stacks(
     let one = |((frames, thread, state), samples)| SampledStack { frames, thread, state, samples };
     found.stacks = counted.into_iter().map(one).collect();
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn overhead_is_that_of_measurements_with_and_without_a_sample() {
+        // Each sample takes a tenth of a measurement, and three of five sampled measurements have one.
+        let sampled = [110.0, 100.0, 110.0, 100.0, 110.0].map(|value| Some((value, true)));
+        let others = [100.0; 4].map(|value| Some((value, false)));
+        let values = [&sampled[..], &others, &[None]].concat();
+        let found = overhead(&[Measured { values, counts: Vec::new() }]).unwrap();
+        assert!((found.exp() - 1.06).abs() < 1e-9, "{found}");
+        let values = sampled.to_vec();
+        assert_eq!(overhead(&[Measured { values, counts: Vec::new() }]), None);
+    }
 }

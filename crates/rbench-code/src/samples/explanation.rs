@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::{
     fold::{FoldedStack, folded},
-    inlining::{Inlined, inlined_functions, key, mean, most},
+    inlining::{Inlined, inlined_functions, key, mean},
     profile::{SampledState, SampledThread, TimeProfile},
     tally::{Key, Series, Tally},
 };
@@ -231,7 +231,8 @@ pub fn explain(sides: [Side<'_>; 2], estimate: &dyn Fn(&[f64]) -> Change) -> Opt
     let all =
         matched(profiles.map(|profile| &profile.functions[..]), sides.map(|side| side.functions));
     let tally = Tally::new(profiles, &all)?;
-    let comparison = TimeComparison { tally: &tally, all: &all, estimate };
+    let changed = [0, 1].map(|version| tally.nearest(version, |one| all[one].code.differs()));
+    let comparison = TimeComparison { tally: &tally, all: &all, changed, estimate };
     let executions = || profiles.into_iter().flat_map(|profile| &profile.executions);
     let sampled: u64 = executions().flat_map(|one| &one.stacks).map(|stack| stack.samples).sum();
     let dropped: u64 = executions().map(|one| one.dropped).sum();
@@ -261,6 +262,8 @@ pub fn explain(sides: [Side<'_>; 2], estimate: &dyn Fn(&[f64]) -> Change) -> Opt
 struct TimeComparison<'c> {
     tally: &'c Tally<'c>,
     all: &'c [Matched],
+    /// The nearest function of each version whose code differs.
+    changed: [BTreeMap<Key, usize>; 2],
     estimate: &'c dyn Fn(&[f64]) -> Change,
 }
 
@@ -371,18 +374,8 @@ impl TimeComparison<'_> {
 
     /// The nearest function outside of this one whose code differs, for most of its time in a version. For the kernel
     /// and for waiting, that may be the function itself.
-    fn changed_caller(&self, (thread, state, index): Key, version: usize) -> Option<Caller> {
-        let mut callers: BTreeMap<usize, f64> = BTreeMap::new();
-        for (stack, time) in self.tally.stacks(version) {
-            let mut outwards = self.tally.functions(version, stack).rev().peekable();
-            if (stack.thread, stack.state) == (thread, state) && outwards.peek() == Some(&index) {
-                let caller = outwards.find(|function| self.all[*function].code.differs());
-                if let Some(caller) = caller {
-                    *callers.entry(caller).or_default() += time;
-                }
-            }
-        }
-        let Matched { function, code, .. } = &self.all[most(callers)?];
+    fn changed_caller(&self, key: Key, version: usize) -> Option<Caller> {
+        let Matched { function, code, .. } = &self.all[*self.changed[version].get(&key)?];
         Some(Caller { name: function.name.clone(), code: code.clone() })
     }
 

@@ -36,7 +36,14 @@ pub fn inlined_functions(tally: &Tally<'_>) -> BTreeMap<usize, (usize, bool)> {
     };
     let mut joined = BTreeMap::new();
     for (version, in_head) in [(0, true), (1, false)] {
-        for (caller, functions) in callees_of_one_version(tally, version, &both) {
+        let mut callees: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        for (own, caller) in tally.nearest(version, |function| both.contains(&function)) {
+            let (.., function) = own;
+            if own == key(function) && !both.contains(&function) {
+                callees.entry(caller).or_default().push(function);
+            }
+        }
+        for (caller, functions) in callees {
             let lost = functions.iter().map(|function| change(*function)).sum();
             if is_about_opposite(change(caller), lost) {
                 joined.extend(functions.into_iter().map(|function| (function, (caller, in_head))));
@@ -44,40 +51,6 @@ pub fn inlined_functions(tally: &Tally<'_>) -> BTreeMap<usize, (usize, bool)> {
         }
     }
     joined
-}
-
-/// The functions of this version alone that spend time themselves, by the caller of both versions from which most of it
-/// is called.
-fn callees_of_one_version(
-    tally: &Tally<'_>,
-    version: usize,
-    both: &BTreeSet<usize>,
-) -> BTreeMap<usize, BTreeSet<usize>> {
-    let mut callers: BTreeMap<usize, BTreeMap<usize, f64>> = BTreeMap::new();
-    for (stack, time) in tally.stacks(version) {
-        let mut outwards = tally.functions(version, stack).rev();
-        let Some(innermost) = outwards.next() else { continue };
-        let is_own =
-            stack.thread == SampledThread::Measuring && stack.state == SampledState::Working;
-        if let Some(caller) = outwards.find(|function| both.contains(function))
-            && is_own
-            && !both.contains(&innermost)
-        {
-            *callers.entry(innermost).or_default().entry(caller).or_default() += time;
-        }
-    }
-    let mut by_caller: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
-    for (function, callers) in callers {
-        if let Some(caller) = most(callers) {
-            by_caller.entry(caller).or_default().insert(function);
-        }
-    }
-    by_caller
-}
-
-/// The one with the most time.
-pub fn most(times: BTreeMap<usize, f64>) -> Option<usize> {
-    times.into_iter().max_by(|(_, one), (_, other)| one.total_cmp(other)).map(|(one, _)| one)
 }
 
 /// The measuring thread's own work in a function.

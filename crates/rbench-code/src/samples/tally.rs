@@ -94,6 +94,24 @@ impl<'p> Tally<'p> {
         stacks.map(move |(_, stack, worth)| (stack, worth / pairs * stack.samples as f64))
     }
 
+    /// For each key in a version: the nearest function, from the innermost one outwards, that `is_one`, for most of its time.
+    pub fn nearest(&self, version: usize, is_one: impl Fn(usize) -> bool) -> BTreeMap<Key, usize> {
+        let mut found: BTreeMap<Key, BTreeMap<usize, f64>> = BTreeMap::new();
+        for (stack, time) in self.stacks(version) {
+            let mut outwards = self.functions(version, stack).rev().peekable();
+            let Some(&innermost) = outwards.peek() else { continue };
+            if let Some(one) = outwards.find(|function| is_one(*function)) {
+                let times = found.entry((stack.thread, stack.state, innermost)).or_default();
+                *times.entry(one).or_default() += time;
+            }
+        }
+        let most = found.into_iter().map(|(key, times)| {
+            let most = times.into_iter().max_by(|one, other| one.1.total_cmp(&other.1));
+            most.map(|(one, _)| (key, one))
+        });
+        most.flatten().collect()
+    }
+
     /// Each stack of a version, with its pair and the time that one of its samples stands for.
     fn samples(&self, version: usize) -> impl Iterator<Item = (usize, &'p SampledStack, f64)> {
         let pairs = self.pairs.iter().enumerate();
