@@ -31,9 +31,9 @@ use crate::{
 /// The number of pairs of builds: each gives one difference of each function.
 const PAIRS: u32 = 10;
 /// The mean interval of samples. Each costs what it costs to interrupt another CPU, some 15 µs of a virtual machine.
-const PERIOD: Duration = Duration::from_micros(420);
+const PERIOD: Duration = Duration::from_micros(480);
 /// The time of measurements that each version has in a pair.
-const MEASURED: Duration = Duration::from_millis(150);
+const MEASURED: Duration = Duration::from_millis(140);
 /// The most executions of a version in a pair: harnesses that cannot measure for longer are executed again.
 const MOST_EXECUTIONS: usize = 6;
 /// The number of measurements of a version in a pair, on average, that are enough if others are not found.

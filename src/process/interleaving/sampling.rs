@@ -60,7 +60,7 @@ pub fn prepare(page: &Page) {
     // measured.
     samples.used.store(0, Relaxed);
     samples.dropped.store(0, Relaxed);
-    for word in samples.words.iter().take(SAMPLE_WORDS / 2).step_by(512) {
+    for word in samples.words.iter().take(SAMPLE_WORDS / 8).step_by(512) {
         word.store(0, Relaxed);
     }
     FIRST.store(thread_pointer(), Relaxed);
