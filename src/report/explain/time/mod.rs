@@ -151,7 +151,10 @@ impl ExplainedTime {
 
     /// The same in three lines.
     pub(in crate::report) fn brief(&self) -> Vec<Text> {
-        let contradiction = self.contradiction();
+        // The totals are not among these lines.
+        let sampled =
+            format!("in sampled executions: {}; ", changed_within(&self.sampled_change()));
+        let contradiction = self.contradiction().map(|text| Text::from(sampled).append(text));
         let causes = self.causes(MOST_BRIEF);
         let last = [self.rest(MOST_BRIEF)];
         contradiction.into_iter().chain(causes).chain(last).collect()
@@ -159,14 +162,9 @@ impl ExplainedTime {
 
     fn contradiction(&self) -> Option<Text> {
         let verdict = self.verdict.filter(|_| !self.is_about_the_verdict())?;
-        let [sampled, measured] = [self.sampled_change(), verdict].map(|one| changed_within(&one));
-        let what = "in sampled executions, it changed by";
-        let text = format!("{what} {sampled}, not by {measured} as measured");
-        Some(
-            Text::new()
-                .styled(Role::Doubtful, text)
-                .then(": this explains only the sampled change"),
-        )
+        let measured = format!("measured without sampling: {}", changed_within(&verdict));
+        let what = ": this explains only the change in sampled executions";
+        Some(Text::new().styled(Role::Doubtful, measured).then(what))
     }
 
     /// A line for each of the functions that make up most of the change.

@@ -27,9 +27,11 @@ fn change_of_another_size_does_not_explain_the_verdict() {
     report.explanation.cut = 0.1;
     report.explanation.dropped = 0.03;
     let lines = report.lines();
-    let words =
-        "not by +20.00 % (+15.00 .. +25.00) as measured: this explains only the sampled change";
-    assert!(lines[0].plain().ends_with(words), "{lines:?}");
+    let words = "measured without sampling: +20.00 % (+15.00 .. +25.00): this explains only the change in sampled \
+                 executions";
+    assert_eq!(lines[0].plain(), words);
+    let brief = report.brief()[0].plain();
+    assert!(brief.starts_with("in sampled executions: +") && brief.ends_with(words), "{brief}");
     let limits = lines.last().unwrap().plain();
     assert!(
         limits.ends_with(
