@@ -15,8 +15,9 @@ use crate::{
 };
 
 /// Options of one report or of stored results, which no suggestion repeats.
-const OWN: [&str; 14] = [
+const OWN: [&str; 15] = [
     "reasons",
+    "explain",
     "quiet",
     "format",
     "output",

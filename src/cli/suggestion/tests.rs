@@ -101,6 +101,12 @@ fn suggestion_drops_options_that_the_command_lacks() {
 }
 
 #[test]
+fn suggestion_has_no_explained_rows_where_diff_expects_a_benchmark() {
+    let suggested = given("--explain --features fast").suggest("diff", &["main", "."], &[]);
+    assert_eq!(suggested, "cargo rbench diff main . --features fast");
+}
+
+#[test]
 fn suggestion_of_one_version_has_no_option_of_several() {
     let typed = parsed("cargo rbench history --since v1 --last 3 --top 2 -p parser");
     let Subcommand::History(args) = typed else { panic!("it is another command") };
