@@ -59,7 +59,8 @@ pub fn need_nightly(metadata: &Metadata, package: &Package, features: &[String])
 /// True if a source has `#![cfg_attr(feature = "X", feature(…))]` for this feature. Attributes with further conditions, such
 /// as `docsrs`, do not count.
 fn turns_on_unstable(source: &str, feature: &str) -> bool {
-    let source: String = source.chars().filter(|c| !c.is_whitespace()).collect();
+    let lines = source.lines().filter(|line| !line.trim_start().starts_with("//"));
+    let source: String = lines.flat_map(str::chars).filter(|c| !c.is_whitespace()).collect();
     let condition = format!("#![cfg_attr(feature=\"{feature}\",");
     let mut attributes = source.split(&*condition).skip(1);
     attributes.any(|rest| {
@@ -153,6 +154,7 @@ mod tests {
             "#![cfg_attr(feature = \"other\", feature(test))]",
             "#![cfg_attr(feature = \"simd\", allow(x))]\n#![cfg_attr(docsrs, feature(doc_cfg))]",
             "#![cfg_attr(all(feature = \"simd\", docsrs), feature(doc_cfg))]",
+            "//! #![cfg_attr(feature = \"simd\", feature(portable_simd))]\n",
         ] {
             assert!(!turns_on(other), "{other}");
         }

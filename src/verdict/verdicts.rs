@@ -396,9 +396,17 @@ fn unmeasured(benchmark: &BenchmarkResults<'_>, versions: [VersionRef; 2]) -> Op
         0 => UnmeasuredIn::Base,
         _ => UnmeasuredIn::Head,
     });
-    let verdict = match unmeasured.into_iter().nth(index)?? {
-        Unmeasured::Failed(reason) => Verdict::Failed { reason },
-        Unmeasured::Skipped(reason) => Verdict::Skipped { reason },
+    let verdict = match unmeasured {
+        // What is said of both must be so of both.
+        [Some(Unmeasured::Failed(base)), Some(Unmeasured::Failed(head))]
+            if base != head && !(is_about_id(&base) && is_about_id(&head)) =>
+        {
+            Verdict::Failed { reason: format!("{base}\nin head: {head}") }
+        }
+        [base, head] => match [base, head].into_iter().nth(index)?? {
+            Unmeasured::Failed(reason) => Verdict::Failed { reason },
+            Unmeasured::Skipped(reason) => Verdict::Skipped { reason },
+        },
     };
     Some(DecidedRow { unmeasured_in, ..DecidedRow::without_metric(&benchmark.benchmark, verdict) })
 }

@@ -372,7 +372,6 @@ impl ProjectSummary {
             self.notes.extend(note_on_lost_main(&name, &source));
         }
         let needs_nightly = SourceAttributes::read(&target.src_path).is_unstable
-            || is_libtest && source.contains("feature(test)")
             || need_nightly(metadata, package, &target.required_features);
         if needs_nightly {
             self.unstable.push(name.clone());
@@ -437,9 +436,10 @@ impl ProjectSummary {
             [one, more @ ..] => Some((format!("{one} and {} more need", more.len()), "are")),
         };
         let unstable = unstable.map(|(names, are)| {
-            let lost = match self.need_all_nightly() {
-                true => String::new(),
-                false => format!(" and {are} left out without it"),
+            let lost = if self.need_all_nightly() {
+                String::new()
+            } else {
+                format!(" and {are} left out without it")
             };
             format!("{names} a nightly toolchain{lost}: cargo +nightly rbench")
         });

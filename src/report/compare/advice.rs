@@ -331,7 +331,8 @@ impl ComparisonReport {
             Repetition::Executions => "executions",
         };
         let mut options = Vec::new();
-        if ids.len() <= MOST_NAMED {
+        let is_of_all = ids.len() > MOST_NAMED;
+        if !is_of_all {
             options.push(("exact", None));
             options.extend(ids.into_iter().map(|id| ("filter", Some(id))));
         }
@@ -349,18 +350,22 @@ impl ComparisonReport {
             }
         }
         let command = self.suggest_of_both("compare", &options);
-        let time = self.time_of_more(lacking, most).map_or_else(String::new, |time| {
-            format!(
-                "; takes {}, twice that if fresh builds have to confirm a change",
-                quantity::about(time)
-            )
+        // Without their names, the command is about all benchmarks.
+        let time = if is_of_all { None } else { self.time_of_more(lacking, most) };
+        let time = time.map_or_else(String::new, |[first, second]| {
+            let [first, second] = [first, second].map(quantity::about);
+            format!("; takes {first}, and {second} more if fresh builds have to confirm a change")
         });
         Some(Step { command, purpose: purpose + &time })
     }
 
-    /// The time to make the builds of this experiment on these rows that are not there yet, and to execute all, as the
-    /// present ones took; `None` if it is unknown.
-    fn time_of_more(&self, lacking: &[(&DecidedRow, Advice)], most: Advice) -> Option<Duration> {
+    /// The time of an experiment on these rows, as the present builds and executions took: of its first stage, to make the builds that
+    /// are not there yet and to execute all, and of a second one with as many fresh builds. `None` if it is unknown.
+    fn time_of_more(
+        &self,
+        lacking: &[(&DecidedRow, Advice)],
+        most: Advice,
+    ) -> Option<[Duration; 2]> {
         let mut pair_times = BTreeMap::new();
         for (row, advice) in lacking {
             // All metrics of a benchmark come from the same executions.
@@ -368,11 +373,13 @@ impl ComparisonReport {
         }
         let targets: BTreeSet<BenchTarget> =
             pair_times.keys().map(|benchmark| benchmark.bench_target()).collect();
-        let present = numbers_of(lacking, |summary| summary.builds().len())?;
         let number_of_builds = match most.what {
             Repetition::Builds => most.number,
-            Repetition::Executions => present,
+            Repetition::Executions => numbers_of(lacking, |summary| summary.builds().len())?,
         };
+        // Fresh builds have other layouts than those of a new first stage.
+        let firsts = lacking.iter().filter_map(|(row, _)| row.stages.first());
+        let present = firsts.map(|stage| stage.summaries[0].builds().len()).max()?;
         let executions = match most.what {
             Repetition::Builds => executions_of(lacking)?,
             Repetition::Executions => most.number,
@@ -383,19 +390,23 @@ impl ComparisonReport {
         let of_builds = self.outcome.build_times.iter().filter(|(one, _)| targets.contains(one));
         let building: Duration = of_builds.map(|(_, time)| *time).sum();
         let executing: Duration = pair_times.values().sum();
+        // Programs have no wall time, and nothing runs beside them.
         let is_alone = |(row, _): &(&DecidedRow, Advice)| {
-            row.interleaving
-                .as_ref()
-                .is_none_or(|how| (how.mode, how.threads) != (Mode::Interleaved, Threads::Together))
+            row.metric != Some(Metric::wall())
+                || row.interleaving.as_ref().is_none_or(|how| {
+                    (how.mode, how.threads) != (Mode::Interleaved, Threads::Together)
+                })
         };
         let at_once = match self.outcome.parallel? as usize {
             _ if lacking.iter().any(is_alone) => 1,
             parallel => parallel.clamp(1, pair_times.len().max(1)),
         };
         let executing = executing / u32::try_from(at_once).unwrap_or(1);
+        let executing = times(executing, number_of_builds.saturating_mul(executions));
+        let missing = number_of_builds.saturating_sub(present);
         Some(
-            times(building, number_of_builds.saturating_sub(present))
-                .saturating_add(times(executing, number_of_builds.saturating_mul(executions))),
+            [missing, number_of_builds]
+                .map(|number| times(building, number).saturating_add(executing)),
         )
     }
 

@@ -146,14 +146,18 @@ fn advice_has_the_time_that_it_takes() {
         let purpose = shown(outcome.clone()).next_steps().swap_remove(0).purpose;
         purpose.split_once("; takes ").map(|(_, time)| time.to_owned())
     };
-    let twice = |time| Some(format!("{time}, twice that if fresh builds have to confirm a change"));
-    assert_eq!(time(&outcome), twice("about 10 min"), "65 s for builds, and 600 s");
+    let twice = |first, second| {
+        Some(format!("{first}, and {second} more if fresh builds have to confirm a change"))
+    };
+    let ten = "about 10 min";
+    assert_eq!(time(&outcome), twice(ten, ten), "65 and 75 s for builds, and 600 s");
     outcome.parallel = Some(8);
-    assert_eq!(time(&outcome), twice("about 6 min"), "the executions of both at once");
+    assert_eq!(time(&outcome), twice("about 6 min", "about 6 min"), "both at once");
     outcome.rows[0].interleaving = None;
-    assert_eq!(time(&outcome), twice("about 10 min"), "sequential ones run alone");
+    assert_eq!(time(&outcome), twice(ten, ten), "sequential ones run alone");
     outcome.rows = vec![open("a", Repetition::Executions, 30)];
-    assert_eq!(time(&outcome), twice("about 10 min"), "ten builds with 30 executions");
+    outcome.build_times[0].1 = Duration::from_secs(60);
+    assert_eq!(time(&outcome), twice(ten, "about 20 min"), "ten builds are linked anew");
     outcome.parallel = None;
     assert_eq!(time(&outcome), None, "it is not known for stored results");
 }
