@@ -74,16 +74,16 @@ impl<'a> Tools<'a> {
         Ok(Self { rbench: lab::rbench::build("release")?, tree, scratch, target })
     }
 
-    /// Compares two versions by one tool. Each round of rbench gets other layouts.
+    /// Compares two versions by one tool. Each comparison by rbench gets other layouts.
     pub fn compare(
         &self,
         tool: Tool,
         noise: &Noise,
         versions: [&str; 2],
-        round: u32,
+        seed: usize,
     ) -> Result<Answer, Box<dyn Error>> {
         match tool {
-            Tool::Rbench => self.rbench(noise, versions, round),
+            Tool::Rbench => self.rbench(noise, versions, seed),
             Tool::Tango => self.tango(noise, versions),
             Tool::Criterion => self.criterion(noise, versions),
         }
@@ -117,7 +117,7 @@ impl<'a> Tools<'a> {
         &self,
         noise: &Noise,
         [base, head]: [&str; 2],
-        round: u32,
+        seed: usize,
     ) -> Result<Answer, Box<dyn Error>> {
         let mut command = noise.command(&self.rbench);
         command.args([
@@ -130,7 +130,7 @@ impl<'a> Tools<'a> {
             "--format",
             "json",
         ]);
-        command.arg("--config").arg(format!("build.seed={round}"));
+        command.arg("--config").arg(format!("build.seed={seed}"));
         let start = Instant::now();
         let report = self.output_of(command)?;
         let seconds = start.elapsed().as_secs_f64();
