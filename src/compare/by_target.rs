@@ -40,10 +40,6 @@ fn compare_in_parts(requests: &[Request], session: &mut Session<'_>) -> Result<V
     let [request @ Request { budget: None, only_plan: false, .. }] = requests else {
         return compare_all(requests, session);
     };
-    // One that is compiled as a whole would be compiled again.
-    if request.versions.iter().any(|version| session.listed(version).is_some()) {
-        return compare_all(requests, session);
-    }
     let Some(slow) = session.runner.slow_targets(&request.versions)? else {
         return compare_all(requests, session);
     };

@@ -65,26 +65,6 @@ fn first_targets_are_compared_before_the_others_are_compiled_if_each_takes_long(
     let (rows, progress) = compare(&["changing"]);
     assert_eq!(rows.len(), 1, "{rows:?}");
     assert!(progress.contains("(2 of 2 bench targets)"), "{progress}");
-    // A base that is compiled as a whole stays as it is, though the filter needs only two of its three targets.
-    project.append("Cargo.toml", "\n[[bench]]\nname = \"third\"\nharness = false\n");
-    project.write(
-        "benches/third.rs",
-        &bench
-            .replace("\"other\"", "\"third\"")
-            .replace("\"steady\"", "\"calm\"")
-            .replace("::steady", "::changing"),
-    );
-    project.commit("Add a third bench target");
-    let with_lto =
-        |words: &[&str]| project.rbench(words).env("CARGO_PROFILE_BENCH_LTO", "thin").run();
-    with_lto(&["list", "HEAD"]).assert_exit(0);
-    project.replace("src/lib.rs", "u64 = 2_000", "u64 = 3_000");
-    let words = ["HEAD", ".", "steady", "--config", "build.jobs=1"];
-    let outcome = with_lto(&[&SHORT[..], &words].concat()).assert_exit(0);
-    let progress = outcome.stderr();
-    assert!(progress.contains("only 2 of 3 bench targets"), "{progress}");
-    assert!(!progress.contains("of HEAD:") && !progress.contains("of HEAD ("), "{progress}");
-    assert!(progress.contains("is already compiled"), "{progress}");
 }
 
 #[test]
