@@ -71,7 +71,7 @@ fn failure_names_the_version_or_the_file_that_git_ignores() {
     project.replace("src/lib.rs", "    rounds(ROUNDS)", "    rounds(ROUNDS + 1)");
     project.commit("Work more");
     let outcome = project.rbench(&[&QUICK[..], &["--no-skip"]].concat()).run().assert_exit(4);
-    outcome.assert_stdout_has(&["failed: git ignores large.txt, which it needs"]);
+    outcome.assert_stdout_has(&["failed in both: git ignores large.txt, which it needs"]);
 }
 
 #[test]
