@@ -42,6 +42,20 @@ fn change_of_another_size_does_not_explain_the_verdict() {
 }
 
 #[test]
+fn change_that_another_session_may_shift_explains_the_verdict() {
+    let mut report = explained_time("parser::peek");
+    let sampled = report.sampled_change();
+    // The intervals do not meet.
+    let mut is_about = |factor: f64| {
+        let estimate = sampled.estimate * factor;
+        let high = sampled.low - 0.001;
+        report.verdict = Some(RelativeChange { estimate, low: high - 0.001, high });
+        report.is_about_the_verdict()
+    };
+    assert_eq!([0.97, 0.9].map(&mut is_about), [true, false]);
+}
+
+#[test]
 fn lines_are_at_most_eight_with_the_total_and_three_in_a_comment() {
     let mut report = explained_time("parser::peek");
     for function in &mut report.explanation.functions {
