@@ -84,7 +84,7 @@ impl SourceAttributes {
         Self::parse(&fs::read_to_string(path).unwrap_or_default())
     }
 
-    fn parse(source: &str) -> Self {
+    pub fn parse(source: &str) -> Self {
         // Inner modules have such attributes too, which are indented.
         let is_unstable = source.lines().any(|line| line.starts_with("#![feature("));
         Self { features: source_features(source), is_unstable }

@@ -77,6 +77,11 @@ fn init_offers_no_tasks_of_the_project_and_goes_on_beside_a_broken_manifest() {
         "--command word-count --quick\n",
     ]);
     assert!(!outcome.stdout().contains("xtask:"), "{}", outcome.stdout());
+    project.replace("Cargo.toml", "name = \"word-count\"\npath = \"src/main.rs\"", "");
+    project.replace("Cargo.toml", "[[bin]]", "[lib]");
+    fs::rename(project.root().join("src/main.rs"), project.root().join("src/lib.rs")).unwrap();
+    let outcome = project.rbench(&["init", "--dry-run"]).ok();
+    outcome.assert_stdout_has(&["next: follow a hint above, or add a bench target"]);
 }
 
 #[test]
@@ -113,6 +118,7 @@ fn init_finds_bench_targets_with_harnesses_and_missing_lines() {
         .write("src/lib.rs", &format!("#![cfg_attr(feature = \"y\", feature(test))]\n{library}"));
     let unstable = project.rbench(&["init", "--dry-run"]).ok();
     unstable.assert_stdout_has(&["raw and 1 more need a nightly toolchain"]);
+    assert!(!unstable.stdout().contains("--features"), "{}", unstable.stdout());
     project.write("src/lib.rs", &library);
     let off = project.rbench(&["init", "--dry-run"]).ok();
     off.assert_stdout_has(&["raw needs --features x"]);
@@ -130,6 +136,14 @@ fn init_names_a_way_to_run_other_harnesses() {
     }
     let outcome = project.rbench(&["init", "--dry-run"]).ok();
     outcome.assert_stdout_has(&["cannot be run", "[[command]]", "follow a hint above"]);
+    // What can be run besides needs nightly.
+    project.append("Cargo.toml", "[[bench]]\nname = \"unstable\"\n");
+    project.write("benches/unstable.rs", "#![feature(test)]\n");
+    let outcome = project.rbench(&["init", "--dry-run"]).ok();
+    outcome.assert_stdout_has(&[
+        "unstable needs a nightly toolchain",
+        "cargo +nightly rbench compare",
+    ]);
 }
 
 #[test]

@@ -75,6 +75,7 @@ pub fn run(args: &InitArgs, shared: &SharedVariables) -> Result<Exit> {
                 let note = format!("{} has bench targets, but: {error}", only.display());
                 found.notes.push(note);
                 found.outside.clear();
+                found.are_elsewhere_refused = true;
             }
         }
     }
@@ -232,7 +233,7 @@ fn next(
                 command
             }
         }
-        None if found.has_benches() || !found.outside.is_empty() => {
+        None if found.has_benches() || !found.outside.is_empty() || found.are_elsewhere_refused => {
             "follow a hint above, or add a bench target with criterion or divan".to_owned()
         }
         None => "add a bench target, for example with criterion or divan".to_owned(),
@@ -246,6 +247,8 @@ pub struct ProjectSummary {
     benches: Vec<(String, std::result::Result<String, String>)>,
     /// The manifests of packages with bench targets elsewhere in the repository, from the current directory.
     outside: Vec<PathBuf>,
+    /// True if there was one that cargo refuses, as a note says.
+    are_elsewhere_refused: bool,
     /// The programs: a project without bench targets can be compared with `--command`.
     programs: Vec<String>,
     /// Problems that would make measurements misleading.
@@ -278,9 +281,11 @@ pub fn inspect(project: &Project) -> Result<ProjectSummary> {
     // If none can be compiled without them, rbench turns them on.
     if found.without_features.len() < found.benches.len() {
         let needs = |(name, off): &(String, Vec<String>)| {
-            format!("{name} needs --features {}", off.join(","))
+            // What needs nightly too is left out with them.
+            let helps = !found.unstable.contains(name);
+            helps.then(|| format!("{name} needs --features {}", off.join(",")))
         };
-        found.notes.extend(found.without_features.iter().map(needs));
+        found.notes.extend(found.without_features.iter().filter_map(needs));
     }
     found.outside = outside(project, &metadata)?;
     let root = project.workspace.join("Cargo.toml");
@@ -367,11 +372,10 @@ impl ProjectSummary {
             let harness = detect(&facts, project.file.harness_of(&bench));
             harness.map(|harness| harness.kind().to_string()).map_err(|failure| failure.to_string())
         };
-        let is_libtest = harness.as_deref() == Ok("libtest");
-        if is_libtest {
+        if harness.as_deref() == Ok("libtest") {
             self.notes.extend(note_on_lost_main(&name, &source));
         }
-        let needs_nightly = SourceAttributes::read(&target.src_path).is_unstable
+        let needs_nightly = SourceAttributes::parse(&source).is_unstable
             || need_nightly(metadata, package, &target.required_features);
         if needs_nightly {
             self.unstable.push(name.clone());
@@ -383,9 +387,10 @@ impl ProjectSummary {
         self.benches.push((name, harness));
     }
 
-    /// True if the present toolchain is stable, and compiles no bench target.
-    const fn need_all_nightly(&self) -> bool {
-        !self.unstable.is_empty() && self.unstable.len() == self.benches.len()
+    /// True if the present toolchain is stable, and compiles none of the bench targets that can be run.
+    fn need_all_nightly(&self) -> bool {
+        let mut can_be_run = self.benches.iter().filter(|(_, harness)| harness.is_ok()).peekable();
+        can_be_run.peek().is_some() && can_be_run.all(|(name, _)| self.unstable.contains(name))
     }
 
     /// True if there is a bench target, even if none can be run.
