@@ -8,8 +8,9 @@
 use rbench_code::impact::Impact;
 
 use crate::{
+    compare::UnlistedTarget,
     error::{Error, Exit},
-    model::{FailedTarget, Metric, RemovedBenchmark, SandboxState, Version, is_plain_web_address},
+    model::{Metric, RemovedBenchmark, SandboxState, Version, is_plain_web_address},
     report::{
         compare::{
             Comparison, Comparisons, NOT_MEASURED, NamedMetrics, Parts, Row, WarningFields,
@@ -261,8 +262,8 @@ fn times(names: &Names<'_>, TimeLines { benchmark, lines, .. }: &TimeLines) -> I
     Item::new(Text::from_name(names.name(benchmark)), Block::list(lines))
 }
 
-fn failed_target(FailedTarget { target, error }: &FailedTarget) -> Text {
-    Text::from_name(target.to_string()).then(": ").append(first_line(&error.to_string()))
+fn failed_target(one: &UnlistedTarget) -> Text {
+    Text::from_name(one.failed.target.to_string()).then(": ").append(first_line(&one.reason()))
 }
 
 fn first_line(reason: &str) -> Text {

@@ -7,9 +7,9 @@
 use std::{fmt, path::Path};
 
 use crate::{
+    compare::UnlistedTarget,
     error::{Error, Exit},
     escape::escape_untrusted,
-    model::FailedTarget,
     report::{
         compare::{Comparison, Comparisons, Row},
         impact::function,
@@ -69,11 +69,11 @@ pub fn annotations(
             let message = format!("{name}: {reason}");
             all.push(Annotation { level, place, title, message });
         }
-        let failed = |FailedTarget { target, error }: &FailedTarget| Annotation {
+        let failed = |target: &UnlistedTarget| Annotation {
             level: Level::Error,
             place: None,
             title: "bench target failed".to_owned(),
-            message: format!("{target}: {error}"),
+            message: format!("{}: {}", target.failed.target, target.reason()),
         };
         all.extend(one.failed_targets.iter().map(failed));
     }

@@ -3,7 +3,7 @@
 use std::{collections::HashSet, time::Instant};
 
 use super::{
-    Event, Outcome, Warning,
+    Event, Outcome, UnlistedTarget, Warning,
     audit::Audit,
     counts::{self, Counts},
     decide,
@@ -25,7 +25,7 @@ use crate::{
     process::sandbox,
     secrets,
     store::ExperimentId,
-    verdict::{DecidedRow, Verdict},
+    verdict::{DecidedRow, UnmeasuredIn, Verdict},
 };
 
 /// The index of the head among the two versions.
@@ -218,24 +218,25 @@ impl PairMeasurement<'_, '_> {
         outcome.sandbox = sandbox::state();
         outcome.dependencies = changed_dependencies(&base.locked, &head.locked);
         outcome.set_absent(absent.to_vec());
-        let of_head = &head.listing.failures;
-        for failed in &base.listing.failures {
-            if of_head.iter().all(|one| one.target != failed.target) {
-                outcome.failed_targets.push(failed.clone());
-            }
-        }
+        let [of_base, of_head] = [base, head].map(|version| &version.listing.failures);
+        let is_among = |all: &[FailedTarget], failed: &FailedTarget| {
+            all.iter().any(|one| one.target == failed.target)
+        };
+        let unlisted = |failed: &FailedTarget, place| UnlistedTarget::new(failed.clone(), place);
+        let only_base = of_base.iter().filter(|failed| !is_among(of_head, failed));
+        let only_base = only_base.map(|failed| unlisted(failed, UnmeasuredIn::Base));
+        outcome.failed_targets.extend(only_base);
         // What the base could measure is lost.
         let is_lost = |lost: &&FailedTarget| {
             let mut of_base = base.listing.targets.iter();
             of_base.any(|listed| listed.executable.target() == lost.target)
         };
-        outcome.failed_targets.extend(head.listing.unsupported.iter().filter(is_lost).cloned());
+        let lost = head.listing.unsupported.iter().filter(is_lost);
+        outcome.failed_targets.extend(lost.map(|failed| unlisted(failed, UnmeasuredIn::Head)));
         // A target that fails in both versions is named once.
-        outcome.failed_targets.extend(of_head.iter().cloned().map(|mut failed| {
-            if base.listing.failures.iter().any(|one| one.target == failed.target) {
-                failed.error = failed.error.cause(format!("it fails in {} too", base.version));
-            }
-            failed
+        outcome.failed_targets.extend(of_head.iter().map(|failed| {
+            let is_both = is_among(of_base, failed);
+            unlisted(failed, if is_both { UnmeasuredIn::Both } else { UnmeasuredIn::Head })
         }));
         Ok(outcome)
     }

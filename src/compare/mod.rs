@@ -37,7 +37,7 @@ pub use explained_time::{ExplainedTime, explain_time};
 pub use explanations::{ExplainedBenchmark, explain};
 pub use functions::Functions;
 pub use measured::{compare, compare_all};
-pub use outcome::{Audited, ComparedExperiment, Outcome};
+pub use outcome::{Audited, ComparedExperiment, Outcome, UnlistedTarget};
 pub use request::{Benchmarks, ExplainedRows, Request, with_release};
 pub use selection::{Selection, common_benchmarks};
 pub use session::Session;

@@ -21,7 +21,7 @@ use crate::{
         IdleAcceptance, Machine, Partition, RemovedBenchmark, SampleSizes, SandboxState, Version,
         VersionChanges,
     },
-    verdict::{Counts, DecidedRow, ExitPolicy, VerdictKind},
+    verdict::{Counts, DecidedRow, ExitPolicy, UnmeasuredIn, VerdictKind},
 };
 
 /// The comparison of two versions.
@@ -89,7 +89,29 @@ pub struct Outcome {
     /// Accepted slowdowns that no longer change a verdict.
     pub idle: Vec<IdleAcceptance>,
     /// Bench targets whose benchmarks could not be listed.
-    pub failed_targets: Vec<FailedTarget>,
+    pub failed_targets: Vec<UnlistedTarget>,
+}
+
+/// A bench target whose benchmarks could not be listed, and the versions in which that failed.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct UnlistedTarget {
+    #[serde(flatten)]
+    pub failed: FailedTarget,
+    /// Where it failed; unknown in earlier documents.
+    #[serde(rename = "version", default, skip_serializing_if = "Option::is_none")]
+    pub unlisted_in: Option<UnmeasuredIn>,
+}
+
+impl UnlistedTarget {
+    pub const fn new(failed: FailedTarget, unlisted_in: UnmeasuredIn) -> Self {
+        Self { failed, unlisted_in: Some(unlisted_in) }
+    }
+
+    /// The error after the versions, as for a row: `in both: …`.
+    pub fn reason(&self) -> String {
+        let place = self.unlisted_in.map(|place| format!("in {}: ", place.name()));
+        format!("{}{}", place.unwrap_or_default(), self.failed.error)
+    }
 }
 
 /// The result of an audit: skipped benchmarks were measured all the same.
@@ -265,7 +287,10 @@ mod tests {
         assert_eq!(exit(outcome(vec![regressed]), policy(true, true)), Exit::Success);
         let error = Error::new(Exit::Benchmark, "cannot list it");
         let targets = Outcome {
-            failed_targets: vec![FailedTarget { target: target("other"), error }],
+            failed_targets: vec![UnlistedTarget::new(
+                FailedTarget { target: target("other"), error },
+                UnmeasuredIn::Head,
+            )],
             ..outcome(vec![])
         };
         assert_eq!(exit(targets, policy(false, false)), Exit::Benchmark);

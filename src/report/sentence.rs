@@ -87,6 +87,11 @@ pub fn place(row: &DecidedRow) -> Option<&'static str> {
     row.unmeasured_in.map(UnmeasuredIn::name)
 }
 
+/// `failed`, with the versions where something failed: `failed in both`.
+pub fn failed(place: Option<UnmeasuredIn>) -> String {
+    place.map_or_else(|| "failed".to_owned(), |place| format!("failed in {}", place.name()))
+}
+
 /// The change that a verdict is about, if it is about one.
 pub fn change_of(verdict: &Verdict) -> Option<&Change> {
     change_and_reason(verdict).0

@@ -41,7 +41,8 @@ pub struct DecidedRow {
 }
 
 /// The versions without measurements.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
 pub enum UnmeasuredIn {
     Base,
     Head,

@@ -21,11 +21,11 @@ use crate::report::{
     table::{Cell, Column, Table},
 };
 use crate::{
-    compare::{Audited, ComparedExperiment, TargetSizes},
+    compare::{Audited, ComparedExperiment, TargetSizes, UnlistedTarget},
     error::Result,
     model::{
-        BenchTarget, Benchmark, DependencyChange, FailedTarget, Machine, Metric, Partition,
-        RemovedBenchmark, SampleSizes, SandboxState, Unit, Version, VersionChanges,
+        BenchTarget, Benchmark, DependencyChange, Machine, Metric, Partition, RemovedBenchmark,
+        SampleSizes, SandboxState, Unit, Version, VersionChanges,
     },
     verdict::{Advice, ByMean, Counts, DecidedRow, DecidedStage, VerdictKind},
 };
@@ -100,7 +100,7 @@ pub struct Comparison {
     pub(crate) added: Vec<Benchmark>,
     /// Benchmarks that only the base has.
     pub(crate) removed: Vec<RemovedBenchmark>,
-    pub(crate) failed_targets: Vec<FailedTarget>,
+    pub(crate) failed_targets: Vec<UnlistedTarget>,
     pub(crate) unused_acceptances: Vec<UnusedAcceptance>,
     pub(crate) next_steps: Vec<Step>,
     /// The check of skipped benchmarks by measurements, if there was time for one.

@@ -23,7 +23,7 @@ use crate::report::{
     table::{Table, shorten},
 };
 use crate::{
-    compare::{ComparedExperiment, ExplainedTime, Outcome, Warning},
+    compare::{ComparedExperiment, ExplainedTime, Outcome, UnlistedTarget, Warning},
     model::{
         Absence, Benchmark, FailedTarget, Metric, Mode, REFUSED, SandboxState, Variant, Version,
     },
@@ -220,9 +220,7 @@ impl ComparisonReport {
             let reason = match &row.verdict {
                 Verdict::Accepted { acceptance, .. } => sentence::acceptance_text(acceptance),
                 Verdict::Failed { reason } => {
-                    let place = sentence::place(row);
-                    let place = place.map_or_else(String::new, |place| format!(" in {place}"));
-                    format!("failed{place}: {}", brief(reason))
+                    format!("{}: {}", sentence::failed(row.unmeasured_in), brief(reason))
                 }
                 Verdict::NotComparable { .. } | Verdict::Skipped { .. } => sentence::row(row),
                 Verdict::Regressed { .. } | Verdict::Improved { .. } if ground(row).is_none() => {
@@ -233,8 +231,10 @@ impl ComparisonReport {
             Some((reason, (VerdictKind::new(&row.verdict).role(), name(&names, row))))
         });
         let of_targets =
-            self.outcome.failed_targets.iter().map(|FailedTarget { target, error }| {
-                let reason = format!("failed: {}", brief(&error.to_string()));
+            self.outcome.failed_targets.iter().map(|UnlistedTarget { failed, unlisted_in }| {
+                let FailedTarget { target, error } = failed;
+                let reason = brief(&error.to_string());
+                let reason = format!("{}: {reason}", sentence::failed(*unlisted_in));
                 (reason, (Role::Doubtful, target.to_string()))
             });
         let reasons = grouped(of_rows.chain(of_targets));
@@ -266,9 +266,11 @@ impl ComparisonReport {
                 texts.push(name.then(": ").message(sentence::row(row)));
             }
         }
-        for FailedTarget { target, error: failure } in &self.outcome.failed_targets {
+        for UnlistedTarget { failed, unlisted_in } in &self.outcome.failed_targets {
+            let FailedTarget { target, error } = failed;
             let target = Text::new().styled_name(Role::Doubtful, target.to_string());
-            texts.push(target.then(": failed: ").message(failure.to_string()));
+            let failed = format!(": {}: ", sentence::failed(*unlisted_in));
+            texts.push(target.then(failed).message(error.to_string()));
         }
         if !self.explains_all {
             texts.extend(undecided(VerdictKind::Inconclusive, self.inconclusive_note()));

@@ -2,10 +2,13 @@
 
 use super::{ComparisonReport, document::brief, name, warning::sentence};
 use crate::{
-    compare::Warning,
+    compare::{UnlistedTarget, Warning},
     model::{FailedTarget, Unit},
     report::{
-        escape::escape_untrusted, names::short, quantity::changed_within, sentence::change_of,
+        escape::escape_untrusted,
+        names::short,
+        quantity::changed_within,
+        sentence::{self, change_of},
     },
     verdict::{DecidedRow, Verdict, VerdictKind},
 };
@@ -104,8 +107,10 @@ fn words(kind: VerdictKind, row: &DecidedRow) -> &'static str {
     }
 }
 
-fn failed_target(FailedTarget { target, error }: &FailedTarget) -> String {
-    format!("{} failed: {}", short(&target.to_string()), first_line(error.reason()))
+fn failed_target(one: &UnlistedTarget) -> String {
+    let FailedTarget { target, error } = &one.failed;
+    let reason = first_line(error.reason());
+    format!("{} {}: {reason}", short(&target.to_string()), sentence::failed(one.unlisted_in))
 }
 
 fn warning(warning: &Warning) -> String {

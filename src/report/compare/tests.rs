@@ -22,7 +22,7 @@ use rbench_stats::{Criteria, Estimator, Measurements, Method, Rule, Summary, Unp
 
 use super::*;
 use crate::{
-    compare::{ChangedWork, ComparedExperiment, Warning},
+    compare::{ChangedWork, ComparedExperiment, UnlistedTarget, Warning},
     error::{Error, Exit},
     model::{
         Benchmark, CommitTitle, Disturbance, FailedTarget, InterleavingUnavailable, Metric, Mode,
@@ -144,11 +144,11 @@ fn everything() -> Outcome {
         ],
         added: vec![benchmark("new")],
         removed: vec![removed(benchmark("old"))],
-        failed_targets: vec![FailedTarget {
-            target: target("other"),
-            error: Error::new(Exit::Benchmark, "cannot list the benchmarks of `other`")
+        failed_targets: vec![unlisted(
+            "other",
+            Error::new(Exit::Benchmark, "cannot list the benchmarks of `other`")
                 .cause("it printed nothing"),
-        }],
+        )],
         ..nothing()
     };
     let disturbances = [
@@ -158,6 +158,11 @@ fn everything() -> Outcome {
     ];
     outcome.add_disturbances(disturbances);
     outcome
+}
+
+/// A bench target that only the head cannot list.
+fn unlisted(name: &str, error: Error) -> UnlistedTarget {
+    UnlistedTarget::new(FailedTarget { target: target(name), error }, UnmeasuredIn::Head)
 }
 
 /// The exit code of a command with this outcome.
@@ -541,7 +546,7 @@ fn untrusted_texts_are_harmless() {
         stored: vec![ComparedExperiment { identity: hostile(), ..stored_experiment() }],
         added: vec![benchmark(HOSTILE)],
         idle: idle(HOSTILE),
-        failed_targets: vec![FailedTarget { target: target(HOSTILE), error: failure }],
+        failed_targets: vec![unlisted(HOSTILE, failure)],
         warnings: vec![
             Warning::FunctionsUnknown { reason: hostile() },
             Warning::DifferentWork {

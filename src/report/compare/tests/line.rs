@@ -53,7 +53,7 @@ fn line_says_what_was_not_compared() {
         rows: vec![unaffected("a")],
         added: vec![benchmark("b")],
         removed: vec![removed(benchmark("c")), removed(benchmark("d"))],
-        failed_targets: vec![FailedTarget { target: target("other"), error }],
+        failed_targets: vec![unlisted("other", error)],
         ..nothing()
     };
     let lines = lines.map(line).into_iter().chain([shown(others).line()]);
