@@ -76,6 +76,13 @@ impl Error {
         self
     }
 
+    /// Adds the next step that most probably helps, before the others.
+    #[must_use]
+    pub fn first_hint(mut self, hint: impl Into<String>) -> Self {
+        self.hints.insert(0, hint.into());
+        self
+    }
+
     /// Adds a next step that the user can take.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {

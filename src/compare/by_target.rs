@@ -33,20 +33,30 @@ pub fn compare_needed(requests: &[Request], session: &mut Session<'_>) -> Result
     compare_in_parts(requests, session)
 }
 
+/// Makes comparisons. If they have one base, it is tried before another version is compiled.
+fn compare_at_once(requests: &[Request], session: &mut Session<'_>) -> Result<Vec<Outcome>> {
+    let base = |request: &Request| request.versions[0].clone();
+    let have_one = requests.windows(2).all(|pair| base(&pair[0]) == base(&pair[1]));
+    if have_one && !requests.iter().any(|request| request.only_plan) {
+        session.list_base(requests)?;
+    }
+    compare_all(requests, session)
+}
+
 /// Makes comparisons. If there is one and each bench target takes long to compile, as many as cargo compiles at once are
 /// compiled, listed and measured before the next ones; they share the error rate as parts of one comparison do.
 fn compare_in_parts(requests: &[Request], session: &mut Session<'_>) -> Result<Vec<Outcome>> {
     // A budget is for all bench targets together.
     let [request @ Request { budget: None, only_plan: false, .. }] = requests else {
-        return compare_all(requests, session);
+        return compare_at_once(requests, session);
     };
     let Some(slow) = session.runner.slow_targets(&request.versions)? else {
-        return compare_all(requests, session);
+        return compare_at_once(requests, session);
     };
     let all: Vec<BenchTarget> = slow.targets.into_iter().collect();
     let parts = all.chunks(session.runner.compiled_at_once());
     if parts.len() == 1 {
-        return compare_all(requests, session);
+        return compare_at_once(requests, session);
     }
     let of = all.len();
     session.observer.compare_event(Event::ByTarget { benches: of, lto: slow.lto });

@@ -2,11 +2,14 @@
 
 use std::{collections::BTreeSet, iter, rc::Rc};
 
-use super::{Acceptances, Event, Observer};
+use super::{
+    Acceptances, Event, Observer,
+    request::{Benchmarks, Request},
+};
 use crate::{
-    error::Result,
-    measure::{ListedVersion, Runner},
-    model::{BenchTarget, Disturbance, Version},
+    error::{Error, Result},
+    measure::{ListedVersion, Listing, Runner},
+    model::{BenchTarget, Benchmark, Disturbance, Version, WITHOUT_ARGUMENTS},
     project::Project,
     shell::CommandLine,
 };
@@ -96,13 +99,67 @@ impl<'a> Session<'a> {
         &mut self,
         versions: impl IntoIterator<Item = &'v Version> + Clone,
     ) -> Result<()> {
-        self.runner.refuse_unsupported(versions.clone())?;
-        for version in versions {
-            if self.listed(version).is_none() {
-                self.listed.push(self.runner.list_any(version.clone())?);
-            }
+        if self.runner.has_compiled_nothing() {
+            self.runner.refuse_unsupported(versions.clone())?;
+        }
+        versions.into_iter().try_for_each(|version| self.list_any_one(version))
+    }
+
+    fn list_any_one(&mut self, version: &Version) -> Result<()> {
+        if self.listed(version).is_none() {
+            self.listed.push(self.runner.list_any(version.clone())?);
         }
         Ok(())
+    }
+
+    /// Compiles and lists the base of comparisons. Fails if it shows that nothing can be compared: no other version need be
+    /// compiled to learn that.
+    pub fn list_base(&mut self, requests: &[Request]) -> Result<()> {
+        let [Request { versions: [base, head], benchmarks, .. }, ..] = requests else {
+            return Ok(());
+        };
+        let heads = || requests.iter().map(|request| &request.versions[1]);
+        if self.runner.has_compiled_nothing() {
+            self.runner.refuse_unsupported(iter::once(base).chain(heads()))?;
+        }
+        self.list_any_one(base)?;
+        let Some(listed) = self.listed(base) else { return Ok(()) };
+        let failed = match &listed.listing {
+            Listing { targets, failures, .. } if targets.is_empty() && !failures.is_empty() => {
+                failures.iter().map(|failed| failed.error.clone()).collect()
+            }
+            Listing { targets, .. } if targets.is_empty() => {
+                return self.runner.refuse_unsupported(heads());
+            }
+            _ => {
+                let each = matches!(benchmarks, Benchmarks::All);
+                let failing = self.runner.failing_programs(listed, [base, head], each)?;
+                let with_advice = |(one, error)| self.with_arguments(error, &one, [base, head]);
+                failing.into_iter().map(with_advice).collect::<Vec<_>>()
+            }
+        };
+        let others = failed.len().saturating_sub(1);
+        failed.into_iter().next().map_or(Ok(()), |error| {
+            let too = if others > 0 { format!(", as {others} more do") } else { String::new() };
+            Err(error.cause(format!("it fails in {base}{too}, so nothing can be compared")))
+        })
+    }
+
+    /// Adds the comparison with arguments to the error of a program that was started without any.
+    fn with_arguments(
+        &self,
+        error: Error,
+        benchmark: &Benchmark,
+        versions: [&Version; 2],
+    ) -> Error {
+        if !error.to_string().contains(WITHOUT_ARGUMENTS) {
+            return error;
+        }
+        let [base, head] = versions.map(Version::revision_arg);
+        let command = format!("{} ARGUMENTS", benchmark.name.id);
+        let command =
+            self.command_line.suggest("compare", &[&base, &head], &[("command", Some(&command))]);
+        error.first_hint(format!("give it the arguments that it needs: {command}"))
     }
 
     /// The error of the last listed version, unless one has benchmarks: the others are compared without any.

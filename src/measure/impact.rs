@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     error::{Exit, Result},
-    model::{BenchTarget, Benchmark, CommandLineReader},
+    model::{BenchTarget, Benchmark, CommandLineReader, Version},
 };
 
 impl Runner<'_> {
@@ -37,14 +37,15 @@ impl Runner<'_> {
         each: bool,
     ) -> Result<Impacts> {
         self.forget_needs();
-        let differing = self.differing_files(versions);
+        let compared = versions.each_ref().map(|version| &version.version);
+        let differing = self.differing_files(compared);
         // The first iterations show nothing about a file that is read late.
         let without = match differing {
             _ if each => BTreeSet::new(),
             Some(FileUse::Data) => BTreeSet::new(),
             other => self.without_impact(versions, benchmarks, other.is_some())?,
         };
-        let complete = !each && differing == Some(FileUse::Data);
+        let complete = are_complete(differing, each);
         let has_none = |benchmark: &Benchmark| without.contains(&benchmark.bench_target());
         let rest: Vec<Benchmark> =
             benchmarks.iter().filter(|one| !has_none(one)).cloned().collect();
@@ -61,9 +62,23 @@ impl Runner<'_> {
         Ok(Impacts { benchmarks, identical, failing })
     }
 
+    /// Those of these benchmarks of a version that fail under the tracer. The traces are kept for [`impact`](Self::impact)
+    /// of these versions.
+    pub(super) fn failing_in(
+        &self,
+        listed: &ListedVersion,
+        benchmarks: Vec<Benchmark>,
+        versions: [&Version; 2],
+        each: bool,
+    ) -> Result<Vec<Benchmark>> {
+        let complete = are_complete(self.differing_files(versions), each);
+        let Traced { traces, .. } = self.traces(listed, &benchmarks, None, complete)?;
+        let failing = benchmarks.into_iter().zip(&traces).filter(|(_, trace)| has_failed(trace));
+        Ok(failing.map(|(benchmark, _)| benchmark).collect())
+    }
+
     /// The most that a process may do with a file that differs between the versions; `None` if none differs.
-    fn differing_files(&self, versions: &[ListedVersion; 2]) -> Option<FileUse> {
-        let [base, head] = versions.each_ref().map(|version| &version.version);
+    fn differing_files(&self, [base, head]: [&Version; 2]) -> Option<FileUse> {
         if base.tree == head.tree {
             return (base.variant != head.variant).then_some(FileUse::Development);
         }
@@ -293,6 +308,11 @@ impl Program {
     fn is_same_in_all(&self, other: &Self) -> bool {
         self.is_same(other) && self.functions.keys().eq(other.functions.keys())
     }
+}
+
+/// True if each benchmark is traced as long as it is measured: a file that differs may be read late.
+fn are_complete(differing: Option<FileUse>, each: bool) -> bool {
+    !each && differing == Some(FileUse::Data)
 }
 
 /// True for an opened file or directory that is no library of the program: of the checkout, or made by a build script.

@@ -303,15 +303,17 @@ impl Runner<'_> {
         Ok(listed)
     }
 
-    /// Fails if rbench can run the bench targets of none of these versions. Only of a project of which nothing was compiled
-    /// yet: it takes a second, and listing says the same.
+    /// True if nothing of the project was compiled yet.
+    pub fn has_compiled_nothing(&self) -> bool {
+        self.build_env.has_compiled_nothing()
+    }
+
+    /// Fails if rbench can run the bench targets of none of these versions, none of which is compiled. It takes a second,
+    /// and listing says the same.
     pub fn refuse_unsupported<'v>(
         &self,
         versions: impl IntoIterator<Item = &'v Version>,
     ) -> Result<()> {
-        if !self.build_env.has_compiled_nothing() {
-            return Ok(());
-        }
         let targets = self.settings.filter.targets();
         let mut last = Ok(());
         for version in versions {

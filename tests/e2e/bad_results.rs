@@ -58,6 +58,32 @@ fn exit_code_shows_that_every_benchmark_failed() {
 }
 
 #[test]
+fn target_that_cannot_be_listed_is_named_with_its_versions() {
+    let project = project();
+    let manifest = project.read("Cargo.toml");
+    project.append("Cargo.toml", "\n[[bench]]\nname = \"mute\"\nharness = false\n");
+    project.write("benches/mute.rs", "fn main() { panic!(\"the table is missing\") }\n");
+    project.commit("Add a target that fails");
+    let outcome = project.rbench(&QUICK).run().assert_exit(4);
+    outcome.assert_stdout_has(&["mute: failed in head: ", "the table is missing"]);
+    project.append("src/lib.rs", "// Nothing\n");
+    project.commit("Comment");
+    let outcome = project.rbench(&QUICK).run().assert_exit(4);
+    outcome.assert_stdout_has(&["mute: failed in both: "]);
+    // Where nothing of the base can be listed, the head is not compiled to learn the same.
+    project.write("Cargo.toml", &manifest);
+    project.write("benches/work.rs", "fn main() { panic!(\"the table is missing\") }\n");
+    project.commit("Break the only target");
+    let outcome = project.rbench(&["compare", "HEAD", "HEAD~1", "--quick"]).fails_with(4);
+    outcome.assert_stderr_has(&["cannot list the benchmarks of ", "so nothing can be compared"]);
+    let progress = outcome.stderr();
+    assert!(
+        progress.contains("compiling HEAD (") && !progress.contains("compiling HEAD~1"),
+        "{progress}"
+    );
+}
+
+#[test]
 fn failure_names_the_version_or_the_file_that_git_ignores() {
     let project = project();
     let read =

@@ -96,6 +96,20 @@ fn program_that_fails_without_arguments_gets_the_command_with_some() {
         "give word-count the arguments that it needs:",
         "compare HEAD . --command 'word-count ARGUMENTS' --quick\n",
     ]);
+    // Where the base fails, the head is not compiled to learn the same.
+    project.commit("Need arguments");
+    project.write("src/main.rs", "fn main() { std::process::exit(3) }\n");
+    let outcome = project.rbench(&words).fails_with(4);
+    outcome.assert_stderr_has(&[
+        "it exited with status 2; it was started without arguments",
+        "so nothing can be compared",
+        "compare HEAD . --command 'word-count ARGUMENTS' --quick\n",
+    ]);
+    let progress = outcome.stderr();
+    assert!(
+        progress.contains("traced 1 benchmark of HEAD (") && !progress.contains("compiling"),
+        "{progress}"
+    );
 }
 
 #[test]
