@@ -130,7 +130,7 @@ fn unsupported_target_fails_only_if_the_base_could_run_it() {
     project.write("benches/work.rs", &sources[1]);
     project.commit("Exchange the sources");
     let outcome = project.rbench(&[&SHORT[..], &["HEAD~1", "HEAD"]].concat()).run().assert_exit(4);
-    assert!(outcome.stdout().contains("counted/work: failed: "), "{}", outcome.stdout());
+    assert!(outcome.stdout().contains("counted/work: failed in head: "), "{}", outcome.stdout());
 }
 
 #[test]

@@ -163,6 +163,12 @@ fn unsupported_targets_alone_are_an_error_with_lines_for_all() {
     assert!(!compared.stderr().contains("compiling"), "{}", compared.stderr());
     let outcome = project.rbench(&["list", "."]).fails_with(2);
     outcome.assert_stderr_has(&reasons);
+    // What is not compiled yet is not compiled to learn it again.
+    project.commit("Add a target");
+    project.append("src/lib.rs", "// More\n");
+    let compared = project.rbench(&["compare", "HEAD", "."]).fails_with(2);
+    compared.assert_stderr_has(&reasons);
+    assert!(!compared.stderr().contains("compiling . ("), "{}", compared.stderr());
     let stderr = outcome.stderr();
     let lines = stderr.split("in bench.toml:\n").nth(1).unwrap();
     project.write("bench.toml", lines.split("log: ").next().unwrap());
