@@ -97,8 +97,10 @@ const FIRST_ANALYSIS: u32 = 5;
 /// The least number of measurements of an execution whose iterations are long.
 const FEWEST_REDUCED: u32 = 10;
 
-/// The number of executions of each build of a program that is short.
-const MOST_OF_PROGRAM: u32 = 4;
+/// The numbers of executions of each build of a program that is short, and of one that takes milliseconds: the latter vary
+/// most, and cost nothing.
+const OF_PROGRAM: u32 = 4;
+const MOST_OF_PROGRAM: u32 = 32;
 
 impl SamplingConfig {
     /// The defaults for a purpose.
@@ -263,7 +265,9 @@ impl SamplingConfigs {
         if let (Purpose::Comparison { .. }, None, Some(run)) =
             (self.purpose, options.executions, run)
         {
-            sampling.executions = in_a_second(run, MOST_OF_PROGRAM, 1);
+            let of_shortest =
+                repetitions(run, MOST_OF_PROGRAM, OF_PROGRAM, Duration::from_millis(250));
+            sampling.executions = in_a_second(run, of_shortest, 1);
         }
         sampling
     }
@@ -311,9 +315,13 @@ impl SamplingConfigs {
 /// The number of repetitions that take `each` so long: halved from `most` until they take at most a second together, but
 /// at least `fewest`. Coarse, so that an interrupted comparison finds the same number again.
 fn in_a_second(each: Duration, most: u32, fewest: u32) -> u32 {
-    const LONGEST: Duration = Duration::from_secs(1);
+    repetitions(each, most, fewest, Duration::from_secs(1))
+}
+
+/// The same for another time than a second.
+fn repetitions(each: Duration, most: u32, fewest: u32, longest: Duration) -> u32 {
     let mut number = most;
-    while number / 2 >= fewest && each.saturating_mul(number) > LONGEST {
+    while number / 2 >= fewest && each.saturating_mul(number) > longest {
         number /= 2;
     }
     number

@@ -37,7 +37,7 @@ pub struct Outline {
     pub benchmarks: usize,
     /// The number of versions, and what they are called.
     pub versions: (usize, &'static str),
-    /// l, m and n, the same for all benchmarks without own settings.
+    /// l, m and n, the same for all benchmarks, or for all without own settings.
     pub dimensions: SampleSizes,
     pub with_own_numbers: usize,
     pub layout: Layout,
@@ -92,8 +92,11 @@ struct Settings<'a> {
 
 impl Runner<'_> {
     pub fn outline(&self, versions: &[ListedVersion], benchmarks: &[Benchmark]) -> Outline {
-        let efforts = &self.settings.efforts;
-        let common = efforts.common();
+        let all: Vec<SamplingConfig> = benchmarks.iter().map(|one| self.sampling(one)).collect();
+        // Programs have other numbers than benchmarks, and may be all that is measured.
+        let are_equal = all.windows(2).all(|pair| pair[0] == pair[1]);
+        let shared = all.first().filter(|_| are_equal).copied();
+        let common = shared.unwrap_or_else(|| self.settings.efforts.common());
         let is_implementation = |version: &ListedVersion| {
             version.version.variant.as_ref().is_some_and(Variant::is_implementation)
         };
@@ -104,7 +107,7 @@ impl Runner<'_> {
                 if versions.iter().all(is_implementation) { "implementation" } else { "version" },
             ),
             dimensions: common.sample_sizes(),
-            with_own_numbers: benchmarks.iter().filter(|one| self.sampling(one) != common).count(),
+            with_own_numbers: all.iter().filter(|one| **one != common).count(),
             layout: self.settings.builds.layout,
             planned_time: self.planned_time(versions, benchmarks),
             is_least: !self.is_timed_by_traces(versions, benchmarks),

@@ -138,10 +138,10 @@ fn recommended_sample_sizes_can_be_used_as_printed() {
         }
     }
     project.write("bench.toml", &lines);
-    project
-        .rbench(&["run", "--dry-run"])
-        .ok()
-        .assert_stderr_has(&["2 with their own sample sizes"]);
+    let planned = project.rbench(&["run", "--dry-run"]).ok().stderr();
+    let sizes = |table: &toml::Value| ["builds", "executions"].map(|key| table.get(key).cloned());
+    let are_equal = sizes(&tables[0]) == sizes(&tables[1]);
+    assert!(are_equal || planned.contains("2 with their own sample sizes"), "{planned}");
 }
 
 #[test]

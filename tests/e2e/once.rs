@@ -50,6 +50,16 @@ fn command_is_compared_in_two_versions_with_several_layouts() {
 }
 
 #[test]
+fn plan_of_a_short_program_has_its_own_numbers() {
+    let project = project();
+    project.replace("src/main.rs", "repeat(200)", "repeat(201)");
+    project.commit("A longer text");
+    let words = ["compare", "--quick", "--dry-run", "--command", COMMAND];
+    let outcome = project.rbench(&words).ok();
+    outcome.assert_stderr_has(&["5 builds × ", " executions × 1 measurement, layout"]);
+}
+
+#[test]
 fn comment_leaves_a_command_identical() {
     let project = project();
     project.append("src/main.rs", "// The end.\n");

@@ -114,7 +114,7 @@ fn requested_executions_are_never_repeated() {
         [configs.for_benchmark(&benchmark("t", "a")), of_program]
             .map(|sampling| (sampling.executions, sampling.most_repeats))
     };
-    assert_eq!(of(&file("").unwrap(), None), [(1, 5), (4, 5)]);
+    assert_eq!(of(&file("").unwrap(), None), [(1, 5), (32, 5)]);
     assert_eq!(of(&file("").unwrap(), Some(2)), [(2, 1); 2]);
     assert_eq!(of(&file("[experiment]\nexecutions = 3\n").unwrap(), None), [(3, 1); 2]);
 }
@@ -204,7 +204,8 @@ fn short_programs_have_more_executions_unless_a_number_is_requested() {
         configs.for_program(&benchmark("t", "x"), run).executions
     };
     let by_default = |milliseconds| executions(milliseconds, no_options());
-    assert_eq!([0, 250, 251, 500, 501, 9000].map(by_default), [4, 4, 2, 2, 1, 1]);
+    assert_eq!([0, 7, 8, 31, 32, 62].map(by_default), [32, 32, 16, 8, 4, 4]);
+    assert_eq!([250, 251, 500, 501, 9000].map(by_default), [4, 2, 2, 1, 1]);
     assert_eq!(executions(70, SamplingOptions { executions: Some(3), ..no_options() }), 3);
     let alone = alone(&BenchToml::default(), no_options());
     let sampling = alone.for_program(&benchmark("t", "x"), Some(Duration::from_millis(1)));
