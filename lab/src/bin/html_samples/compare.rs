@@ -4,11 +4,11 @@ use std::rc::Rc;
 
 use cargo_rbench::{
     cli::GivenOptions,
-    compare::Outcome,
+    compare::{Outcome, UnlistedTarget},
     error::{Error, Exit},
     model::{Absence, BenchTarget, Disturbance, FailedTarget, RemovedBenchmark, SampleSizes},
     report::{Format, compare::ComparisonReport},
-    verdict::{DecidedRow, ExitPolicy, Verdict},
+    verdict::{DecidedRow, ExitPolicy, UnmeasuredIn, Verdict},
 };
 use rbench_code::{
     elf,
@@ -147,7 +147,8 @@ fn with_all_verdicts(count: usize) -> Outcome {
     outcome.add_disturbances([Disturbance::Others { share: 0.23 }]);
     let target = BenchTarget { package: "parser".to_owned(), target: "other".to_owned() };
     let failure = Error::new(Exit::Benchmark, "cannot list the benchmarks of `other`");
-    outcome.failed_targets = vec![FailedTarget { target, error: failure }];
+    outcome.failed_targets =
+        vec![UnlistedTarget::new(FailedTarget { target, error: failure }, UnmeasuredIn::Head)];
     outcome
 }
 
