@@ -52,11 +52,11 @@ pub fn junit(comparison: &Comparisons) -> Result<String> {
             let case = Case { name, problem: problem(row) };
             targets.entry(row.benchmark.bench_target()).or_default().push(case);
         }
-        for one in &one.failed_targets {
-            let problem = Problem::new("error", VerdictKind::Failed, "", &one.reason());
+        for unlisted in &one.failed_targets {
+            let problem = Problem::new("error", VerdictKind::Failed, "", &unlisted.reason());
             let name = "benchmarks can be listed".to_owned();
             let case = Case { name, problem: Some(problem) };
-            targets.entry(one.failed.target.clone()).or_default().push(case);
+            targets.entry(unlisted.failed.target.clone()).or_default().push(case);
         }
         let against =
             if number == 0 { String::new() } else { format!(" (since {})", one.base.short()) };

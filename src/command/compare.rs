@@ -149,7 +149,10 @@ fn compared_each(
         return Ok(Some(outcomes.collect::<Result<Vec<_>>>()?.concat()));
     }
     let measured = match executed {
-        Some(verdicts) => measured_each(project, each, verdicts, has_page, console, interrupt)?,
+        Some(verdicts) => {
+            let is_all = compiled.is_none();
+            measured_each(project, each, (verdicts, is_all), has_page, console, interrupt)?
+        }
         None => None,
     };
     let Some(verdicts) = compiled else { return Ok(measured) };
@@ -248,7 +251,7 @@ fn stored(
 fn measured_each(
     project: &Project,
     each: &[CompareArgs],
-    verdicts: VerdictSettings,
+    (verdicts, is_all): (VerdictSettings, bool),
     has_page: bool,
     console: &Console,
     interrupt: &Interrupt,
@@ -284,6 +287,7 @@ fn measured_each(
             }),
             audits: args.audit,
             only_plan: args.experiment.dry_run,
+            tries_base: is_all,
             ..Request::new(versions, verdicts)
         };
         Ok(pairs.into_iter().map(request).collect())

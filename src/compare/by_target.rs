@@ -33,11 +33,12 @@ pub fn compare_needed(requests: &[Request], session: &mut Session<'_>) -> Result
     compare_in_parts(requests, session)
 }
 
-/// Makes comparisons. If they have one base, it is tried before another version is compiled.
+/// Makes comparisons. If they have one base, it is tried before another version is compiled, unless a part of its benchmarks
+/// shows less than all.
 fn compare_at_once(requests: &[Request], session: &mut Session<'_>) -> Result<Vec<Outcome>> {
-    let base = |request: &Request| request.versions[0].clone();
-    let have_one = requests.windows(2).all(|pair| base(&pair[0]) == base(&pair[1]));
-    if have_one && !requests.iter().any(|request| request.only_plan) {
+    let have_one = requests.windows(2).all(|pair| pair[0].versions[0] == pair[1].versions[0]);
+    let tries_base = requests.iter().all(|request| request.tries_base && !request.only_plan);
+    if have_one && tries_base && session.runner.means_whole_targets() {
         session.list_base(requests)?;
     }
     compare_all(requests, session)

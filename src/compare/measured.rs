@@ -235,8 +235,16 @@ impl PairMeasurement<'_, '_> {
         outcome.failed_targets.extend(lost.map(|failed| unlisted(failed, UnmeasuredIn::Head)));
         // A target that fails in both versions is named once.
         outcome.failed_targets.extend(of_head.iter().map(|failed| {
-            let is_both = is_among(of_base, failed);
-            unlisted(failed, if is_both { UnmeasuredIn::Both } else { UnmeasuredIn::Head })
+            let Some(earlier) = of_base.iter().find(|one| one.target == failed.target) else {
+                return unlisted(failed, UnmeasuredIn::Head);
+            };
+            let mut both = unlisted(failed, UnmeasuredIn::Both);
+            let [reason, earlier] = [failed, earlier].map(|one| one.error.to_string());
+            if reason != earlier {
+                both.failed.error =
+                    both.failed.error.cause(format!("in {}: {earlier}", base.version));
+            }
+            both
         }));
         Ok(outcome)
     }
@@ -373,7 +381,7 @@ impl PairMeasurement<'_, '_> {
             outcome.add_disturbances(idle.iter().cloned());
             outcome.environment.clone_from(&runner.machine_state);
             outcome.parallel = Some(runner.parallel());
-            outcome.sample_sizes = Some(runner.outline(versions, &chosen.measured).dimensions);
+            outcome.sample_sizes = Some(runner.sample_sizes());
         }
     }
 

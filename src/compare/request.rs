@@ -38,6 +38,8 @@ pub struct Request {
     pub audits: bool,
     /// True to measure nothing and report only the plan.
     pub only_plan: bool,
+    /// True to fail if the base alone shows that no benchmark can be compared, and nothing else is compared.
+    pub tries_base: bool,
 }
 
 /// The benchmarks to measure.
@@ -74,6 +76,7 @@ impl Request {
             explains_time: None,
             audits: false,
             only_plan: false,
+            tries_base: false,
         }
     }
 }

@@ -131,6 +131,8 @@ impl<'a> Session<'a> {
             Listing { targets, .. } if targets.is_empty() => {
                 return self.runner.refuse_unsupported(heads());
             }
+            // Those of `bench.toml` may be others in the head.
+            _ if !self.project.file.runs_typed_commands() => Vec::new(),
             _ => {
                 let each = matches!(benchmarks, Benchmarks::All);
                 let failing = self.runner.failing_programs(listed, [base, head], each)?;

@@ -130,6 +130,11 @@ impl Filter {
         patterns.is_empty() && targets.means_all() && partition.is_none()
     }
 
+    /// True if all benchmarks of the selected bench targets are measured.
+    pub const fn means_whole_targets(&self) -> bool {
+        self.patterns.is_empty() && self.partition.is_none()
+    }
+
     /// The bench targets whose benchmarks it selects.
     pub const fn targets(&self) -> &TargetFilter {
         &self.targets

@@ -91,6 +91,11 @@ struct Settings<'a> {
 }
 
 impl Runner<'_> {
+    /// l, m and n of benchmarks without own settings.
+    pub fn sample_sizes(&self) -> SampleSizes {
+        self.settings.efforts.common().sample_sizes()
+    }
+
     pub fn outline(&self, versions: &[ListedVersion], benchmarks: &[Benchmark]) -> Outline {
         let all: Vec<SamplingConfig> = benchmarks.iter().map(|one| self.sampling(one)).collect();
         // Programs have other numbers than benchmarks, and may be all that is measured.
@@ -208,7 +213,7 @@ impl Runner<'_> {
             rbench: env!("CARGO_PKG_VERSION").to_owned(),
             settings_key: blake3::hash(settings.as_bytes()).to_hex()[..32].into(),
             settings: settings.into(),
-            sample_sizes: self.settings.efforts.common().sample_sizes(),
+            sample_sizes: self.sample_sizes(),
         }
     }
 

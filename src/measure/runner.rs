@@ -122,7 +122,10 @@ impl<'a> Runner<'a> {
         // Implementations have a common name, and all are programs if one is.
         let own = programs.iter().find(|one| one.id == benchmark.name.id).or(programs.first());
         if own.is_some_and(|one| one.clock.is_none()) {
-            self.settings.efforts.for_program(benchmark, iteration)
+            let setup = self.project.file.setups().of_benchmark(benchmark);
+            let is_prepared =
+                setup.is_some_and(|one| one.prepare.is_some() || one.conclude.is_some());
+            self.settings.efforts.for_program(benchmark, iteration, is_prepared)
         } else {
             self.settings.efforts.for_iterations(benchmark, iteration)
         }
@@ -191,6 +194,11 @@ impl<'a> Runner<'a> {
     /// True if all benchmarks are measured, not only some of them.
     pub const fn means_all(&self) -> bool {
         self.settings.filter.means_all()
+    }
+
+    /// True if all benchmarks of the selected bench targets are measured.
+    pub const fn means_whole_targets(&self) -> bool {
+        self.settings.filter.means_whole_targets()
     }
 
     /// The partition of all benchmarks that is measured, if only one is.
