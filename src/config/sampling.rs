@@ -97,8 +97,8 @@ const FIRST_ANALYSIS: u32 = 5;
 /// The least number of measurements of an execution whose iterations are long.
 const FEWEST_REDUCED: u32 = 10;
 
-/// The numbers of executions of each build of a program that is short, and of one that takes milliseconds: the latter vary
-/// most, and cost nothing.
+/// The numbers of executions of each build of a program that is short, and of one that takes milliseconds and is not prepared
+/// by other commands: the latter vary most, and cost least.
 const OF_PROGRAM: u32 = 4;
 const MOST_OF_PROGRAM: u32 = 32;
 
@@ -255,8 +255,13 @@ impl SamplingConfigs {
 
     /// The sampling of a whole program, of which a run takes this time, if known. Unless other numbers are requested, an
     /// execution has its only measurement, and a comparison more executions of each build if they are short: most of the
-    /// variance is between them.
-    pub fn for_program(&self, benchmark: &Benchmark, run: Option<Duration>) -> SamplingConfig {
+    /// variance is between them. A program that is prepared before each execution, or concluded after it, takes longer than its run.
+    pub fn for_program(
+        &self,
+        benchmark: &Benchmark,
+        run: Option<Duration>,
+        is_prepared: bool,
+    ) -> SamplingConfig {
         let mut options = self.options_of(benchmark);
         if !options.requests_measurements() {
             options.measurements = Some(1);
@@ -265,8 +270,8 @@ impl SamplingConfigs {
         if let (Purpose::Comparison { .. }, None, Some(run)) =
             (self.purpose, options.executions, run)
         {
-            let of_shortest =
-                repetitions(run, MOST_OF_PROGRAM, OF_PROGRAM, Duration::from_millis(250));
+            let most = if is_prepared { OF_PROGRAM } else { MOST_OF_PROGRAM };
+            let of_shortest = repetitions(run, most, OF_PROGRAM, Duration::from_millis(250));
             sampling.executions = in_a_second(run, of_shortest, 1);
         }
         sampling

@@ -110,7 +110,7 @@ fn requested_executions_are_never_repeated() {
     let of = |file: &BenchToml, executions: Option<u32>| {
         let flags = SamplingOptions { executions, ..no_options() };
         let configs = SamplingConfigs::resolve(file, flags, comparison);
-        let of_program = configs.for_program(&benchmark("t", "a"), Some(Duration::ZERO));
+        let of_program = configs.for_program(&benchmark("t", "a"), Some(Duration::ZERO), false);
         [configs.for_benchmark(&benchmark("t", "a")), of_program]
             .map(|sampling| (sampling.executions, sampling.most_repeats))
     };
@@ -197,18 +197,19 @@ fn long_iterations_have_fewer_measurements_unless_a_number_is_requested() {
 
 #[test]
 fn short_programs_have_more_executions_unless_a_number_is_requested() {
-    let executions = |milliseconds: u64, flags: SamplingOptions| {
+    let executions = |milliseconds: u64, flags: SamplingOptions, is_prepared: bool| {
         let purpose = comparison(Mode::Interleaved, StoppingRule::Usual);
         let configs = SamplingConfigs::resolve(&BenchToml::default(), flags, purpose);
         let run = Some(Duration::from_millis(milliseconds));
-        configs.for_program(&benchmark("t", "x"), run).executions
+        configs.for_program(&benchmark("t", "x"), run, is_prepared).executions
     };
-    let by_default = |milliseconds| executions(milliseconds, no_options());
+    let by_default = |milliseconds| executions(milliseconds, no_options(), false);
     assert_eq!([0, 7, 8, 31, 32, 62].map(by_default), [32, 32, 16, 8, 4, 4]);
     assert_eq!([250, 251, 500, 501, 9000].map(by_default), [4, 2, 2, 1, 1]);
-    assert_eq!(executions(70, SamplingOptions { executions: Some(3), ..no_options() }), 3);
+    assert_eq!([0, 250, 251].map(|run| executions(run, no_options(), true)), [4, 4, 2]);
+    assert_eq!(executions(70, SamplingOptions { executions: Some(3), ..no_options() }, false), 3);
     let alone = alone(&BenchToml::default(), no_options());
-    let sampling = alone.for_program(&benchmark("t", "x"), Some(Duration::from_millis(1)));
+    let sampling = alone.for_program(&benchmark("t", "x"), Some(Duration::from_millis(1)), false);
     assert_eq!(sampling, SamplingConfig { measurements: 1, ..alone.common() });
     let quick = SamplingOptions::quick(Mode::Interleaved);
     let quick = SamplingConfigs::resolve(
@@ -216,6 +217,6 @@ fn short_programs_have_more_executions_unless_a_number_is_requested() {
         quick,
         comparison(Mode::Interleaved, StoppingRule::Usual),
     );
-    assert_eq!(quick.for_program(&benchmark("t", "x"), None).measurements, 1);
+    assert_eq!(quick.for_program(&benchmark("t", "x"), None, false).measurements, 1);
     assert!(!quick.requests_measurements(&benchmark("t", "x")));
 }

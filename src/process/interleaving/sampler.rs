@@ -65,15 +65,15 @@ impl SharedPage {
     }
 }
 
-/// The most threads besides the first one that are sampled: each has an open file.
-const MOST_THREADS: usize = 256;
+/// The most threads of a process whose files stay open. Those of others are opened for each sample.
+const MOST_KNOWN: usize = 64;
 
 /// A process whose threads take samples.
 struct SampledProcess {
     /// The id of the process that was started, and of the one that is sampled: itself or one below it.
     started: i32,
     id: u32,
-    /// The threads besides the first one, with their states. These files stay open: to list threads and to open a file takes
+    /// Threads besides the first one, with their states. These files stay open: to list threads and to open a file takes
     /// as long as the first steps of a thread that was just woken, which would never be sampled.
     others: Vec<(libc::c_int, File)>,
 }
@@ -103,7 +103,7 @@ impl SampledProcess {
         }
     }
 
-    /// Updates the list of threads. The new ones that work.
+    /// Updates the list of threads. Those that work among the ones that were not known.
     fn new_threads(&mut self) -> Vec<libc::c_int> {
         let directory = format!("/proc/{}/task", self.id);
         let listed = fs::read_dir(&directory).into_iter().flatten().flatten();
@@ -113,13 +113,14 @@ impl SampledProcess {
         self.others.retain(|(id, _)| ids.contains(id));
         let mut working = Vec::new();
         for id in ids {
-            let is_known = self.others.iter().any(|(known, _)| *known == id);
-            if is_known || self.others.len() == MOST_THREADS {
+            if self.others.iter().any(|(known, _)| *known == id) {
                 continue;
             }
             let Ok(stat) = File::open(format!("{directory}/{id}/stat")) else { continue };
             working.extend((works(&stat) == Some(true)).then_some(id));
-            self.others.push((id, stat));
+            if self.others.len() < MOST_KNOWN {
+                self.others.push((id, stat));
+            }
         }
         working
     }
