@@ -141,7 +141,14 @@ fn recommended_sample_sizes_can_be_used_as_printed() {
     let planned = project.rbench(&["run", "--dry-run"]).ok().stderr();
     let sizes = |table: &toml::Value| ["builds", "executions"].map(|key| table.get(key).cloned());
     let are_equal = sizes(&tables[0]) == sizes(&tables[1]);
-    assert!(are_equal || planned.contains("2 with their own sample sizes"), "{planned}");
+    let expected = if are_equal {
+        let [builds, executions] =
+            ["builds", "executions"].map(|key| tables[0][key].as_integer().unwrap());
+        format!("{builds} builds × {executions} execution")
+    } else {
+        "2 with their own sample sizes".to_owned()
+    };
+    assert!(planned.contains(&expected), "{planned}: {expected}");
 }
 
 #[test]

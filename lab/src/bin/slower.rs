@@ -245,11 +245,11 @@ impl Study {
         }
         let all = selected.len();
         println!("named first by its own name, not as the caller of what is: {itself} of {all}");
-        println!("intervals of the sum and of the verdict that meet: {inside} of {all}");
         let most = all - all / 12;
         Ok([
             at_least("named first", first, all, most),
             at_least("attributed within 20 % of the verdict", close, all, most),
+            at_least("intervals of the sum and of the verdict that meet", inside, all, most),
             at_least("sums that are the verdict's change", same, all, all),
             at_most("overhead", 100.0 * overhead, 100.0 * OVERHEAD, "%"),
             at_most("callers not all known", 100.0 * cut, 100.0 * CUT, "% of samples"),
