@@ -308,8 +308,8 @@ impl Runner<'_> {
         self.build_env.has_compiled_nothing()
     }
 
-    /// Fails if rbench can run the bench targets of none of these versions, none of which is compiled. It takes a second,
-    /// and listing says the same.
+    /// Fails if rbench can run the bench targets of none of these versions and this shows before they are compiled. It takes
+    /// a second, and listing says the same.
     pub fn refuse_unsupported<'v>(
         &self,
         versions: impl IntoIterator<Item = &'v Version>,

@@ -134,7 +134,7 @@ fn signal(process: u32, thread: libc::c_int) {
 
 /// Whether a thread works or waits for a CPU, by its file `stat`. `None` if it has ended.
 fn works(stat: &File) -> Option<bool> {
-    // The name, which the thread can choose, stands in parentheses before the state and has at most 15 bytes.
+    // The name, which the thread can choose, stands in parentheses before the state and has at most 30 bytes.
     let mut text = [0; 64];
     let length = stat.read_at(&mut text, 0).ok()?;
     let end = text[..length].iter().rposition(|byte| *byte == b')')?;

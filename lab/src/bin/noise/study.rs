@@ -96,7 +96,7 @@ pub fn run(options: &StudyOptions) -> Result<bool, Box<dyn Error>> {
             for (number, &tool) in compared.iter().enumerate() {
                 for head in HEADS {
                     let noise = Noise::start(level)?;
-                    // Each links builds of its own: with the same ones, only the first level would pay for that.
+                    // Each comparison links its builds: if they were the same, only the first level would pay for that.
                     let seed = round as usize * levels.len() + place;
                     let answer = tools.compare(tool, &noise, ["base", head], seed)?;
                     drop(noise);
