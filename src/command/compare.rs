@@ -150,8 +150,8 @@ fn compared_each(
     }
     let measured = match executed {
         Some(verdicts) => {
-            let is_all = compiled.is_none();
-            measured_each(project, each, (verdicts, is_all), has_page, console, interrupt)?
+            let tries_base = compiled.is_none();
+            measured_each(project, each, verdicts, has_page, tries_base, console, interrupt)?
         }
         None => None,
     };
@@ -251,8 +251,9 @@ fn stored(
 fn measured_each(
     project: &Project,
     each: &[CompareArgs],
-    (verdicts, is_all): (VerdictSettings, bool),
+    verdicts: VerdictSettings,
     has_page: bool,
+    tries_base: bool,
     console: &Console,
     interrupt: &Interrupt,
 ) -> Result<Option<Vec<Outcome>>> {
@@ -287,7 +288,7 @@ fn measured_each(
             }),
             audits: args.audit,
             only_plan: args.experiment.dry_run,
-            tries_base: is_all,
+            tries_base,
             ..Request::new(versions, verdicts)
         };
         Ok(pairs.into_iter().map(request).collect())

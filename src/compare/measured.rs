@@ -219,11 +219,9 @@ impl PairMeasurement<'_, '_> {
         outcome.dependencies = changed_dependencies(&base.locked, &head.locked);
         outcome.set_absent(absent.to_vec());
         let [of_base, of_head] = [base, head].map(|version| &version.listing.failures);
-        let is_among = |all: &[FailedTarget], failed: &FailedTarget| {
-            all.iter().any(|one| one.target == failed.target)
-        };
         let unlisted = |failed: &FailedTarget, place| UnlistedTarget::new(failed.clone(), place);
-        let only_base = of_base.iter().filter(|failed| !is_among(of_head, failed));
+        let only_base =
+            of_base.iter().filter(|failed| of_head.iter().all(|one| one.target != failed.target));
         let only_base = only_base.map(|failed| unlisted(failed, UnmeasuredIn::Base));
         outcome.failed_targets.extend(only_base);
         // What the base could measure is lost.
